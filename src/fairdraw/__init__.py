@@ -1,0 +1,1 @@
+"""fairdraw: logits into tokens, exactly, reproducibly and provably."""

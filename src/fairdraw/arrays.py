@@ -1,0 +1,127 @@
+"""The one door for foreign arrays: what comes in as logits or as a mask, whoever made it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdraw.errors import LogitsError, ParameterError
+
+
+def as_logits(logits: object, where: str = "logits") -> NDArray[np.float32]:
+    """Turn one row of logits into float32, or say what is wrong with it.
+
+    Half types widen exactly; float64 is rounded to float32; ``-0.0`` becomes ``+0.0``.  The caller's array is
+    never written; what comes back may share its memory when it already is a clean float32 row.
+
+    Parameters
+    ----------
+    logits : array_like of float16, bfloat16, float32 or float64, shape (vocab,)
+        A NumPy array, a torch tensor on the CPU, or anything with ``__dlpack__`` or ``__array__``;
+        ``-inf`` forbids a token.
+    where : str
+        What to call the row in an error.
+
+    Returns
+    -------
+    float32, shape (vocab,)
+        At least one entry is finite, none is NaN or ``+inf``.
+
+    Raises
+    ------
+    LogitsError
+        Wrong rank, empty, not floating point, NaN, ``+inf`` (also a float64 too large for float32), or nothing
+        but ``-inf``.
+
+    Examples
+    --------
+    >>> as_logits([0.5, 2.0])
+    array([0.5, 2. ], dtype=float32)
+    >>> as_logits([[0.5, 2.0]])
+    Traceback (most recent call last):
+    fairdraw.errors.LogitsError: logits must have one axis, (vocab,), got shape (1, 2)
+    hint: pass one row, for instance logits[-1]
+    """
+    array = _as_numpy(logits, where)
+    if array.ndim != 1:
+        hint = "pass one row, for instance logits[-1]" if array.ndim > 1 else ""
+        raise LogitsError(where, "have one axis, (vocab,)", f"shape {array.shape}", hint)
+    if not array.size:
+        raise LogitsError(where, "have at least one entry", "none")
+    row = _as_float32(array, where)
+    _check_finite(row, array, where)
+    return row
+
+
+def as_mask(mask: object, vocab: int) -> NDArray[np.bool_]:
+    """Turn a mask into bool, or say what is wrong with it.
+
+    Parameters
+    ----------
+    mask : array_like of bool, shape (vocab,)
+        True allows a token.
+    vocab : int
+        Width of the logits row.
+
+    Raises
+    ------
+    ParameterError
+        The mask is not boolean, or not as wide as the row: a mask that ends early would leave ids unchecked.
+    """
+    array = np.asarray(mask)
+    if array.dtype != np.bool_:
+        raise ParameterError("mask", array.dtype.name, "an array of bool, one for each id")
+    if array.shape != (vocab,):
+        hint = "fill the ids that the constraint does not know with False"
+        raise ParameterError("mask", f"shape {array.shape}", f"as wide as the logits row, ({vocab},)", hint)
+    return array
+
+
+def _as_numpy(logits: object, where: str) -> NDArray[Any]:
+    if isinstance(logits, np.ndarray):
+        return logits
+    source: Any = logits
+    if str(getattr(source, "dtype", "")) == "torch.bfloat16":
+        source = source.float()  # NumPy has no bfloat16; widening is exact
+    if hasattr(source, "detach"):
+        source = source.detach()
+    try:
+        if hasattr(source, "__dlpack__"):
+            return np.from_dlpack(source)
+        return np.asarray(source)
+    except Exception as problem:
+        kind = f"{type(logits).__module__}.{type(logits).__qualname__}"
+        hint = f"{type(problem).__name__}: {problem}"
+        raise LogitsError(where, "be an array of floats that NumPy can read", kind, hint) from None
+
+
+def _as_float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
+    if array.dtype == np.float32:
+        row = array
+    elif array.dtype.kind == "f" or array.dtype.name == "bfloat16":
+        with np.errstate(over="ignore"):
+            row = array.astype(np.float32)
+    else:
+        hint = "logits.astype(numpy.float32) if these really are logits" if array.dtype.kind in "iu" else ""
+        raise LogitsError(where, "be floating point", f"dtype {array.dtype.name}", hint)
+    if not row.dtype.isnative:
+        row = row.astype(np.float32)
+    if np.any((row == 0) & np.signbit(row)):
+        row = row + np.float32(0)
+    return row
+
+
+def _check_finite(row: NDArray[np.float32], array: NDArray[Any], where: str) -> None:
+    peak = row.max()
+    if np.isnan(peak):
+        place = int(np.flatnonzero(np.isnan(row))[0])
+        raise LogitsError(where, "have no NaN", f"NaN at id {place}", "the model's output is broken at this step")
+    if peak == np.inf:
+        place = int(np.flatnonzero(row == np.inf)[0])
+        came = array[place]
+        got = f"{came!s} at id {place}"
+        raise LogitsError(where, "have no value above float32's range", got, "to force a token, mask the others")
+    if peak == -np.inf:
+        raise LogitsError(where, "have a finite entry", "nothing but -inf", "a mask upstream forbids every token")

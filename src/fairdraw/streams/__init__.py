@@ -1,0 +1,1 @@
+"""Random streams: pure functions from a seed and counters to noise."""
