@@ -1,0 +1,38 @@
+"""Finding a dialect by name."""
+
+from __future__ import annotations
+
+from fairdraw.dialects import DIALECTS
+from fairdraw.dialects.base import Dialect
+from fairdraw.dialects.reading import did_you_mean
+from fairdraw.errors import PlanError
+
+
+def find_dialect(name: str) -> Dialect:
+    """The dialect of ``engine@version``; without a version the newest known one, and patch versions do not count.
+
+    Raises
+    ------
+    PlanError
+        Unknown engine or version; the hint has the known ones.
+
+    Examples
+    --------
+    >>> find_dialect("transformers").name
+    'transformers@5.24'
+    >>> find_dialect("transformers@5.22.0").name
+    'transformers@5.22'
+    """
+    engine, _, version = name.partition("@")
+    versions = {d.version: d for d in DIALECTS.values() if d.engine == engine}
+    if not versions:
+        engines = dict.fromkeys(d.engine for d in DIALECTS.values())
+        hint = did_you_mean(engine, engines) or f"known: {', '.join(engines)}"
+        raise PlanError(f"no dialect is called {engine!r}", hint)
+    if not version:
+        return list(versions.values())[-1]
+    for known, dialect in versions.items():
+        if version == known or (known and version.startswith(f"{known}.")):
+            return dialect
+    numbered = ", ".join(f"{engine}@{v}" for v in versions if v)
+    raise PlanError(f"{engine} is not known at version {version!r}", f"known: {numbered or engine}")

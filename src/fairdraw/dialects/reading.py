@@ -1,0 +1,164 @@
+"""From a request in an engine's own names to stages, draw and limits, with the origin and the effect of each value."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fairdraw.context import ModelFacts
+from fairdraw.dialects.base import Dialect, Mode, Parameter, Variant
+from fairdraw.domains import require
+from fairdraw.draws import Draw
+from fairdraw.errors import ParameterError, PlanError
+from fairdraw.limits import Limits
+from fairdraw.stages import Stage
+
+REQUEST, MODEL_FILE, ENGINE_DEFAULT = "request", "model file", "engine default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One effective value: what it is, who said so, and what came of it."""
+
+    name: str
+    value: object
+    origin: str = field(compare=False)
+    """"request", "model file" or "engine default"."""
+    effect: str = field(default="", compare=False)
+    """The stage, limit or mode that it set, "off", or why it has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a dialect makes of a request."""
+
+    settings: tuple[Setting, ...]
+    stages: tuple[Stage, ...]
+    draw: Draw
+    limits: Limits
+    mode: str
+
+
+def read(dialect: Dialect, variant: str, request: Mapping[str, object], facts: ModelFacts | None) -> Reading:
+    """Read a request as the engine does.
+
+    Raises
+    ------
+    PlanError
+        An unknown variant or parameter name; the hint says what may have been meant.
+    ParameterError
+        A value outside its domain; the hint says what the engine itself would say.
+    """
+    chosen = _variant(dialect, variant)
+    given = _by_name(dialect, variant, chosen, request)
+    defaults = _by_name(dialect, variant, chosen, _known(chosen, facts.defaults)) if facts else {}
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for parameter in chosen.parameters:
+        name = parameter.name
+        # None, asked for or not, is "unset": the next in line decides.
+        source, origin = next(
+            ((s[name], o) for s, o in ((given, REQUEST), (defaults, MODEL_FILE)) if s.get(name) is not None),
+            (parameter.default, ENGINE_DEFAULT),
+        )
+        values[name] = source if origin == ENGINE_DEFAULT else _checked(dialect, parameter, source)
+        origins[name] = origin
+    mode = next(mode for mode in chosen.modes if mode.when(values))
+    stages, effects = _build(mode, values, facts)
+    limits = {p.limit: values[p.name] for p in chosen.parameters if p.limit and values[p.name] is not None}
+    settings = tuple(
+        Setting(
+            name=p.name, value=values[p.name], origin=origins[p.name], effect=_effect(p, mode, effects, origins[p.name])
+        )
+        for p in chosen.parameters
+    )
+    return Reading(
+        settings=settings, stages=stages, draw=mode.draw, limits=Limits(**limits), mode=mode.name  # type: ignore[arg-type]
+    )
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """``did you mean 'x'?``, or "" when nothing is near."""
+    near = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def _variant(dialect: Dialect, variant: str) -> Variant:
+    if variant in dialect.variants:
+        return dialect.variants[variant]
+    named = [name for name in dialect.variants if name]
+    if not named:
+        raise PlanError(f"{dialect.name} has no variants, got {variant!r}", "parameters are written name=value")
+    lowered = {name.lower(): name for name in named}
+    near = lowered.get(variant.lower().replace("_", "").replace("-", ""))
+    hint = f"did you mean {near!r}?" if near else did_you_mean(variant, named) or f"known: {', '.join(named)}"
+    raise PlanError(f"{dialect.name} has no variant {variant!r}", hint)
+
+
+def _known(variant: Variant, defaults: Mapping[str, object]) -> dict[str, object]:
+    names = {name for p in variant.parameters for name in (p.name, *p.aliases)}
+    return {name: value for name, value in defaults.items() if name in names}
+
+
+def _by_name(
+    dialect: Dialect, variant_name: str, variant: Variant, request: Mapping[str, object]
+) -> dict[str, object]:
+    names = {name: p.name for p in variant.parameters for name in (p.name, *p.aliases)}
+    out: dict[str, object] = {}
+    for name, value in request.items():
+        if name not in names:
+            raise PlanError(*_unknown(dialect, variant_name, name, names))
+        if names[name] in out:
+            raise PlanError(f"{dialect.name}: {names[name]} is given twice", "an alias counts as the same name")
+        out[names[name]] = value
+    return out
+
+
+def _unknown(dialect: Dialect, variant: str, name: str, names: Mapping[str, str]) -> tuple[str, str]:
+    where = f"{dialect.name} {variant}".strip()
+    if name in dialect.unmodelled:
+        return (
+            f"{where}: {name} is a parameter of the engine that fairdraw does not model yet",
+            f"{dialect.unmodelled[name]}; leave it out, and the law is the engine's without it",
+        )
+    elsewhere = dialect.elsewhere.get(name)
+    hint = f"here it is {elsewhere}" if elsewhere else did_you_mean(name, [*names, *dialect.unmodelled])
+    others = [other for other, v in dialect.variants.items() if other and any(p.name == name for p in v.parameters)]
+    if not hint and others:
+        hint = f"{', '.join(others)} has it"
+    return f"{where} has no parameter {name!r}", hint or f"known: {', '.join(names)}"
+
+
+def _checked(dialect: Dialect, parameter: Parameter, value: object) -> object:
+    if parameter.domain.holds(value):
+        return require(parameter.name, value, parameter.domain)
+    words = parameter.engine_words(value)
+    hint = f"{dialect.name} itself says: {words}" if words else ""
+    raise ParameterError(parameter.name, value, parameter.domain.text, hint)
+
+
+def _build(
+    mode: Mode, values: Mapping[str, object], facts: ModelFacts | None
+) -> tuple[tuple[Stage, ...], dict[str, str]]:
+    """The stages that are on, and for each parameter that a step reads: the stages, or "off"."""
+    stages, effects = [], {name: "chooses the mode" for name in mode.reads}
+    for step in mode.steps:
+        stage = step.build(values, facts)
+        if stage is not None:
+            stages.append(stage)
+        for name in step.parameters:
+            effect = stage.name if stage is not None else "off"
+            if effects.get(name, "off") == "off" or name in mode.reads:
+                effects[name] = effect if name not in mode.reads or stage is not None else effects[name]
+            elif effect != "off":
+                effects[name] = f"{effects[name]}, {effect}"
+    return tuple(stages), effects
+
+
+def _effect(parameter: Parameter, mode: Mode, effects: Mapping[str, str], origin: str) -> str:
+    if parameter.name in effects:
+        return effects[parameter.name]
+    if parameter.limit:
+        return "text"
+    return f"ignored: {mode.ignores}" if origin != ENGINE_DEFAULT and mode.ignores else "not used"

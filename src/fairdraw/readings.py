@@ -1,0 +1,113 @@
+"""Running stages over a row in both arithmetics, so that law and draw keep the same set.
+
+A cut is computed in float64 and in integers.  Where its threshold is within 2^-20 of the mass, the integers decide,
+the law weighs that set in float64, and the other sets become further readings.  A difference beyond that is a bug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, product
+
+import numpy as np
+
+from fairdraw.context import Context
+from fairdraw.errors import LogitsError
+from fairdraw.masses import IntegerMasses, RealMasses, Scores
+from fairdraw.rows import Row
+from fairdraw.stages import Stage
+from fairdraw.streams.noise import Noise, Purpose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """One way through the stages: its probability, and the rows before and after every stage."""
+
+    probability: float
+    stages: tuple[Stage, ...]
+    rows: tuple[Row, ...]
+
+
+def apply_stage(stage: Stage, rows: Sequence[Row], names: Sequence[str], context: Context) -> Row:
+    """The row after a stage; an error names the stage, and those before it that had removed tokens."""
+    try:
+        return stage.apply(rows[-1], context)
+    except LogitsError as problem:
+        earlier = [
+            f"{name} left {after.kept.size} of {before.kept.size}"
+            for name, before, after in zip(names, rows, rows[1:], strict=False)
+            if after.kept.size < before.kept.size
+        ]
+        history = context.history
+        hint = f"{'; '.join(earlier)}; then {stage.name} left none" if earlier and problem.got == "none" else ""
+        if problem.got == "inf":
+            hint = f"{stage.name} overflows float32 on this row: its number is too extreme"
+        where = f"logits after {stage.name}, {history.output_length} tokens into the output,"
+        raise LogitsError(where, problem.requirement, problem.got, hint) from None
+
+
+def drawn_row(stages: Sequence[Stage], logits: Scores, context: Context, noise: Noise) -> Row:
+    """The row from which a token is drawn, in integer arithmetic; a random stage tosses its coin."""
+    rows, names = [Row.of(logits, IntegerMasses)], []
+    for index, stage in enumerate(stages):
+        rows.append(apply_stage(_tossed(stage, noise, index), rows, names, context))
+        names.append(stage.name)
+    return rows[-1]
+
+
+def readings(stages: Sequence[Stage], logits: Scores, context: Context) -> tuple[tuple[Path, ...], ...]:
+    """Every distribution the stages may mean: the law first, then with cuts in doubt the other way.
+
+    Each is the set of paths that the branches of the random stages open.
+    """
+    start = Path(probability=1.0, stages=(), rows=(Row.of(logits, RealMasses),))
+    return tuple(_readings(tuple(stages), start, Row.of(logits, IntegerMasses), context))
+
+
+def _readings(stages: tuple[Stage, ...], path: Path, drawn: Row, context: Context) -> Iterator[tuple[Path, ...]]:
+    if not stages:
+        yield (path,)
+        return
+    first, *rest = stages
+    choices = []
+    names = [stage.name for stage in path.stages]
+    for chance, branch in first.branches():
+        real = apply_stage(branch, path.rows, names, context)
+        integer = apply_stage(branch, (*path.rows[:-1], drawn), names, context)
+        choices.append([
+            reading
+            for row in _settled(real, integer)
+            for reading in _readings(
+                tuple(rest),
+                Path(probability=path.probability * chance, stages=(*path.stages, first), rows=(*path.rows, row)),
+                replace(integer, kept=row.kept),
+                context,
+            )
+        ])
+    for combination in product(*choices):
+        yield tuple(path for reading in combination for path in reading)
+
+
+def _settled(real: Row, drawn: Row) -> tuple[Row, ...]:
+    """The row of the law, keeping what the draw keeps; then, if its last cut is in doubt, how else it may fall."""
+    if not real.others and np.array_equal(real.kept, drawn.kept):
+        return (real,)
+    sets = [row.kept for row in (real, *real.others)]
+    certain, possible = sets[0], sets[0]
+    for kept in sets[1:]:
+        certain, possible = np.intersect1d(certain, kept), np.union1d(possible, kept)
+    agree = np.isin(certain, drawn.kept).all() and np.isin(drawn.kept, possible).all()
+    assert agree, "law and draw differ beyond doubt"
+    others = (row for row in (real, *real.others) if not np.array_equal(row.kept, drawn.kept))
+    return replace(real, kept=drawn.kept, others=()), *(replace(row, others=()) for row in others)
+
+
+def _tossed(stage: Stage, noise: Noise, index: int) -> Stage:
+    """The branch that a coin chooses; a stage without chance has one."""
+    branches = stage.branches()
+    if len(branches) == 1:
+        return branches[0][1]
+    coin = float(replace(noise, purpose=Purpose.COIN).single_uniform(index))
+    limits = accumulate(probability for probability, _ in branches)
+    return next((branch for limit, (_, branch) in zip(limits, branches, strict=True) if coin < limit), branches[-1][1])
