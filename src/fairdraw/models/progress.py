@@ -39,7 +39,14 @@ def progress(description: str, total: int) -> Generator[Callable[[int], None]]:
         yield _silent
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    # With its redirections rich would carry what is printed meanwhile from stdout to stderr.
+    bar = Progress(
+        *columns,
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
     task = bar.add_task(description, total=total)
     begun = time.monotonic()
 

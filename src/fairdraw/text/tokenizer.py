@@ -37,7 +37,7 @@ def _build_encoder(tokens: Sequence[str], merges: Sequence[str]) -> Encoder:
         raise missing_package("tokenizers", "split text into tokens") from error
     pairs = [(left, right) for left, right in (merge.split(" ") for merge in merges)]
     encoder = Encoder(models.BPE(vocab={token: index for index, token in enumerate(tokens)}, merges=pairs))
-    encoder.pre_tokenizer = pre_tokenizers.Sequence(  # pyrefly: ignore
+    encoder.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     return encoder
