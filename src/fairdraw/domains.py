@@ -111,6 +111,24 @@ class Real:
 
 
 @dataclass(frozen=True, slots=True)
+class StrictReal(Real):
+    """A number that must be written as a float, with one value at which the engine does not look at the type."""
+
+    exempt: float = 1.0
+
+    @property
+    def text(self) -> str:
+        """The end of "must be ..."."""
+        return f"{Real.text.fget(self)} of type float"  # type: ignore[attr-defined]
+
+    def holds(self, value: object) -> bool:
+        """Whether a value is a float inside the bounds, or equals the exempt value."""
+        if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            return value == self.exempt
+        return isinstance(value, float) and Real.holds(self, value)
+
+
+@dataclass(frozen=True, slots=True)
 class Whole:
     """A whole number between two bounds, both allowed."""
 
@@ -202,7 +220,8 @@ class TokenSequences:
         if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
             return False
         return all(
-            isinstance(item, (Sequence, np.ndarray)) and len(item) > 0 and TokenIds().holds(item) for item in value
+            isinstance(item, (Sequence, np.ndarray)) and len(item) > 0 and TokenIds().holds(item)
+            for item in value
         )
 
     def clean(self, value: object) -> tuple[tuple[int, ...], ...]:
@@ -236,7 +255,9 @@ class BiasMap:
     @property
     def text(self) -> str:
         """The end of "must be ..."."""
-        size = "a finite number" if self.limit == math.inf else f"a number in [-{self.limit:g}, {self.limit:g}]"
+        size = (
+            "a finite number" if self.limit == math.inf else f"a number in [-{self.limit:g}, {self.limit:g}]"
+        )
         return f"a mapping from token id (a whole number >= 0) to {size}"
 
     def holds(self, value: object) -> bool:

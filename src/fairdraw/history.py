@@ -81,6 +81,10 @@ class History:
         """How many ids were drawn so far."""
         return len(self._tokens) - self._prompt_length
 
+    def length(self, scope: Scope) -> int:
+        """How many ids a scope has."""
+        return len(self._tokens) - self._start(scope)
+
     def append(self, token: int) -> None:
         """Add a drawn id."""
         if isinstance(token, bool) or not 0 <= token < 2**31:

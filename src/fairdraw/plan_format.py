@@ -90,7 +90,7 @@ def parse_stages(text: str) -> tuple[tuple[Stage, ...], Draw]:
 
 def format_stages(stages: Sequence[Stage], draw: Draw) -> str:
     """``stage(field=value, ...) > ... > draw(...)``, canonical."""
-    return " > ".join(_format_call(part) for part in (*stages, draw))
+    return " > ".join(format_part(part) for part in (*stages, draw))
 
 
 def require_checkpoints(stages: Iterable[Stage]) -> None:
@@ -107,15 +107,22 @@ def require_checkpoints(stages: Iterable[Stage]) -> None:
             )
 
 
-def _format_call(part: Stage | Draw) -> str:
-    given = (f"{f.name}={_format_value(getattr(part, f.name))}" for f in fields(part) if getattr(part, f.name) is not None)
+def format_part(part: Stage | Draw) -> str:
+    """``name(field=value, ...)``, canonical."""
+    given = (
+        f"{f.name}={_format_value(getattr(part, f.name))}"
+        for f in fields(part)
+        if getattr(part, f.name) is not None
+    )
     return f"{part.name}({', '.join(given)})"
 
 
 def _read_call(text: str, place: int) -> tuple[Stage | Draw, int]:
     head = re.compile(r"\s*([A-Za-z_]\w*)\s*\(\s*").match(text, place)
     if not head:
-        raise PlanError(f"a composed plan must have stage(field=value, ...), got {text[place:]!r}", _stage_names())
+        raise PlanError(
+            f"a composed plan must have stage(field=value, ...), got {text[place:]!r}", _stage_names()
+        )
     kind, place, given = _kind(head[1]), head.end(), {}
     while text[place : place + 1] != ")":
         name = re.compile(r"(\w+)\s*=\s*").match(text, place)
@@ -132,7 +139,9 @@ def _read_call(text: str, place: int) -> tuple[Stage | Draw, int]:
 def _kind(name: str) -> type[Stage] | type[Draw]:
     kind = STAGES.get(name) or DRAWS.get(name)
     if kind is None:
-        raise PlanError(f"no stage or draw is called {name!r}", did_you_mean(name, [*STAGES, *DRAWS]) or _stage_names())
+        raise PlanError(
+            f"no stage or draw is called {name!r}", did_you_mean(name, [*STAGES, *DRAWS]) or _stage_names()
+        )
     return kind
 
 
@@ -150,7 +159,9 @@ def _make(kind: type[Stage] | type[Draw], given: Mapping[str, Any]) -> Stage | D
         return kind(**given)
     except TypeError:
         # A required field is the only thing that may still be missing.
-        missing = [name for name, field in known.items() if name not in given and "MISSING" in repr(field.default)]
+        missing = [
+            name for name, field in known.items() if name not in given and "MISSING" in repr(field.default)
+        ]
         raise PlanError(f"{kind.name} needs {', '.join(missing)}") from None
 
 
@@ -162,7 +173,7 @@ def _read_value(text: str, place: int) -> tuple[object, int]:
         return json.JSONDecoder().raw_decode(text, place)
     except json.JSONDecodeError:
         word = _BARE.match(text, place)
-        if not word or text[place] in "[{\"":
+        if not word or text[place] in '[{"':
             raise PlanError(f"a value must be JSON or one word, got {text[place:]!r}") from None
         return word[0], word.end()
 
@@ -247,7 +258,9 @@ def _frozen(value: object) -> object:
     if isinstance(value, list):
         return tuple(_frozen(item) for item in value)
     if isinstance(value, dict):
-        return BiasMap().clean(value) if BiasMap().holds(value) else tuple(
-            (_frozen(json.loads(key)), bias) for key, bias in value.items()
+        return (
+            BiasMap().clean(value)
+            if BiasMap().holds(value)
+            else tuple((_frozen(json.loads(key)), bias) for key, bias in value.items())
         )
     return value

@@ -40,7 +40,9 @@ def apply_stage(stage: Stage, rows: Sequence[Row], names: Sequence[str], context
             if after.kept.size < before.kept.size
         ]
         history = context.history
-        hint = f"{'; '.join(earlier)}; then {stage.name} left none" if earlier and problem.got == "none" else ""
+        hint = (
+            f"{'; '.join(earlier)}; then {stage.name} left none" if earlier and problem.got == "none" else ""
+        )
         if problem.got == "inf":
             hint = f"{stage.name} overflows float32 on this row: its number is too extreme"
         where = f"logits after {stage.name}, {history.output_length} tokens into the output,"
@@ -65,7 +67,9 @@ def readings(stages: Sequence[Stage], logits: Scores, context: Context) -> tuple
     return tuple(_readings(tuple(stages), start, Row.of(logits, IntegerMasses), context))
 
 
-def _readings(stages: tuple[Stage, ...], path: Path, drawn: Row, context: Context) -> Iterator[tuple[Path, ...]]:
+def _readings(
+    stages: tuple[Stage, ...], path: Path, drawn: Row, context: Context
+) -> Iterator[tuple[Path, ...]]:
     if not stages:
         yield (path,)
         return
@@ -75,16 +79,22 @@ def _readings(stages: tuple[Stage, ...], path: Path, drawn: Row, context: Contex
     for chance, branch in first.branches():
         real = apply_stage(branch, path.rows, names, context)
         integer = apply_stage(branch, (*path.rows[:-1], drawn), names, context)
-        choices.append([
-            reading
-            for row in _settled(real, integer)
-            for reading in _readings(
-                tuple(rest),
-                Path(probability=path.probability * chance, stages=(*path.stages, first), rows=(*path.rows, row)),
-                replace(integer, kept=row.kept),
-                context,
-            )
-        ])
+        choices.append(
+            [
+                reading
+                for row in _settled(real, integer)
+                for reading in _readings(
+                    tuple(rest),
+                    Path(
+                        probability=path.probability * chance,
+                        stages=(*path.stages, first),
+                        rows=(*path.rows, row),
+                    ),
+                    replace(integer, kept=row.kept),
+                    context,
+                )
+            ]
+        )
     for combination in product(*choices):
         yield tuple(path for reading in combination for path in reading)
 
@@ -110,4 +120,6 @@ def _tossed(stage: Stage, noise: Noise, index: int) -> Stage:
         return branches[0][1]
     coin = float(replace(noise, purpose=Purpose.COIN).single_uniform(index))
     limits = accumulate(probability for probability, _ in branches)
-    return next((branch for limit, (_, branch) in zip(limits, branches, strict=True) if coin < limit), branches[-1][1])
+    return next(
+        (branch for limit, (_, branch) in zip(limits, branches, strict=True) if coin < limit), branches[-1][1]
+    )

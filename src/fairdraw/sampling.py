@@ -22,6 +22,7 @@ from fairdraw.errors import ParameterError
 from fairdraw.history import History
 from fairdraw.masses import Scores
 from fairdraw.plan import Plan
+from fairdraw.plan_format import format_part
 from fairdraw.readings import Path, drawn_row, readings
 from fairdraw.rows import Row
 from fairdraw.streams.noise import Noise
@@ -41,7 +42,9 @@ class Drawn:
     """Natural logarithm of its probability after all stages (processed), under the row's softmax."""
 
 
-def law(plan: Plan, logits: object, *, history: History | None = None, mask: ArrayLike | None = None) -> Weights:
+def law(
+    plan: Plan, logits: object, *, history: History | None = None, mask: ArrayLike | None = None
+) -> Weights:
     """Say what a plan samples from, with a trace of what each stage did.
 
     Parameters
@@ -165,14 +168,20 @@ def sample_many(
     """
     values, context = _enter(plan, logits, history, mask)
     require("seed", seed, SEED)
-    pairs = np.broadcast_arrays(_counters("positions", positions), _counters("sample_indices", sample_indices))
+    pairs = np.broadcast_arrays(
+        _counters("positions", positions), _counters("sample_indices", sample_indices)
+    )
     position, sample_index = (np.atleast_1d(numbers) for numbers in pairs)
     if any(len(stage.branches()) > 1 for stage in plan.stages):
-        return np.array([_one(plan, values, context, seed, p, s) for p, s in zip(position, sample_index, strict=True)])
+        return np.array(
+            [_one(plan, values, context, seed, p, s) for p, s in zip(position, sample_index, strict=True)]
+        )
     row = drawn_row(plan.stages, values, context, Noise(seed=seed, position=0))
     step = max(1, CHUNK // row.kept.size)
     chunks = [
-        plan.draw.choose(row, Noise(seed=seed, position=position[i : i + step], sample_index=sample_index[i : i + step]))
+        plan.draw.choose(
+            row, Noise(seed=seed, position=position[i : i + step], sample_index=sample_index[i : i + step])
+        )
         for i in range(0, position.size, step)
     ]
     return np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
@@ -194,7 +203,8 @@ def _weights(plan: Plan, paths: tuple[Path, ...]) -> Weights:
     """What the paths of one reading add up to; the trace is the most probable path's."""
     probabilities = np.sum([path.probability * plan.draw.law(path.rows[-1]) for path in paths], axis=0)
     main = max(paths, key=lambda path: path.probability)
-    steps = (TraceStep(name=s.name, detail=str(s), row=row) for s, row in zip(main.stages, main.rows[1:], strict=True))
+    after = zip(main.stages, main.rows[1:], strict=True)
+    steps = (TraceStep(name=stage.name, detail=format_part(stage), row=row) for stage, row in after)
     trace = (TraceStep(name="logits", detail="", row=main.rows[0]), *steps)
     ties = (_open_tie(row, group) for row in (path.rows[-1] for path in paths) for group in row.open_ties)
     return Weights(probabilities=probabilities, trace=trace, open_ties=tuple(ties))

@@ -59,7 +59,7 @@ class Off:
 
     parameter: str
     relation: str
-    """"is" (one of the values; None means unset), ">=", "<=", "<", or "falsy with" (this and another parameter)."""
+    """"is" (one of the values; None means unset), ">=", "<=", ">", or "falsy with" (this and another parameter)."""
     values: tuple[object, ...]
 
     def holds(self, values: Values) -> bool:
@@ -70,7 +70,7 @@ class Off:
         if self.relation == "is":
             return any(value is option or value == option for option in self.values)
         limit = self.values[0]
-        tests = {">=": lambda: value >= limit, "<=": lambda: value <= limit, "<": lambda: value < limit}  # type: ignore[operator]
+        tests = {">=": lambda: value >= limit, "<=": lambda: value <= limit, ">": lambda: value > limit}  # type: ignore[operator]
         return value is not None and tests[self.relation]()
 
 
@@ -160,7 +160,9 @@ class Dialect:
         return f"{self.engine}@{self.version}" if self.version else self.engine
 
 
-def canonical_reading(dialect_name: str, parameters: tuple[Parameter, ...], params: SamplingParams) -> dict[str, object]:
+def canonical_reading(
+    dialect_name: str, parameters: tuple[Parameter, ...], params: SamplingParams
+) -> dict[str, object]:
     """A request in our names, in the engine's own names.
 
     Raises

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, off_if
-from fairdraw.dialects.limits import TEXT
+from fairdraw.dialects.text_parameters import TEXT
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError
 from fairdraw.params import DOMAINS, SamplingParams

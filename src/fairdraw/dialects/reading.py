@@ -69,12 +69,19 @@ def read(dialect: Dialect, variant: str, request: Mapping[str, object], facts: M
     limits = {p.limit: values[p.name] for p in chosen.parameters if p.limit and values[p.name] is not None}
     settings = tuple(
         Setting(
-            name=p.name, value=values[p.name], origin=origins[p.name], effect=_effect(p, mode, effects, origins[p.name])
+            name=p.name,
+            value=values[p.name],
+            origin=origins[p.name],
+            effect=_effect(p, mode, effects, origins[p.name]),
         )
         for p in chosen.parameters
     )
     return Reading(
-        settings=settings, stages=stages, draw=mode.draw, limits=Limits(**limits), mode=mode.name  # type: ignore[arg-type]
+        settings=settings,
+        stages=stages,
+        draw=mode.draw,
+        limits=Limits(**limits),
+        mode=mode.name,  # type: ignore[arg-type]
     )
 
 
@@ -89,7 +96,9 @@ def _variant(dialect: Dialect, variant: str) -> Variant:
         return dialect.variants[variant]
     named = [name for name in dialect.variants if name]
     if not named:
-        raise PlanError(f"{dialect.name} has no variants, got {variant!r}", "parameters are written name=value")
+        raise PlanError(
+            f"{dialect.name} has no variants, got {variant!r}", "parameters are written name=value"
+        )
     lowered = {name.lower(): name for name in named}
     near = lowered.get(variant.lower().replace("_", "").replace("-", ""))
     hint = f"did you mean {near!r}?" if near else did_you_mean(variant, named) or f"known: {', '.join(named)}"
@@ -110,7 +119,9 @@ def _by_name(
         if name not in names:
             raise PlanError(*_unknown(dialect, variant_name, name, names))
         if names[name] in out:
-            raise PlanError(f"{dialect.name}: {names[name]} is given twice", "an alias counts as the same name")
+            raise PlanError(
+                f"{dialect.name}: {names[name]} is given twice", "an alias counts as the same name"
+            )
         out[names[name]] = value
     return out
 
@@ -124,7 +135,9 @@ def _unknown(dialect: Dialect, variant: str, name: str, names: Mapping[str, str]
         )
     elsewhere = dialect.elsewhere.get(name)
     hint = f"here it is {elsewhere}" if elsewhere else did_you_mean(name, [*names, *dialect.unmodelled])
-    others = [other for other, v in dialect.variants.items() if other and any(p.name == name for p in v.parameters)]
+    others = [
+        other for other, v in dialect.variants.items() if other and any(p.name == name for p in v.parameters)
+    ]
     if not hint and others:
         hint = f"{', '.join(others)} has it"
     return f"{where} has no parameter {name!r}", hint or f"known: {', '.join(names)}"
@@ -142,7 +155,7 @@ def _build(
     mode: Mode, values: Mapping[str, object], facts: ModelFacts | None
 ) -> tuple[tuple[Stage, ...], dict[str, str]]:
     """The stages that are on, and for each parameter that a step reads: the stages, or "off"."""
-    stages, effects = [], {name: "chooses the mode" for name in mode.reads}
+    stages, effects = [], dict.fromkeys(mode.reads, "chooses the mode")
     for step in mode.steps:
         stage = step.build(values, facts)
         if stage is not None:

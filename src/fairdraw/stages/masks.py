@@ -10,9 +10,10 @@ import numpy as np
 
 from fairdraw.context import Context
 from fairdraw.domains import TokenIds, Whole
+from fairdraw.history import Scope
 from fairdraw.masses import Ids
 from fairdraw.rows import Row
-from fairdraw.stages.base import Domains, ForbidStage, Stage, known_ids
+from fairdraw.stages.base import SCOPE, Domains, ForbidStage, Stage, known_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +53,17 @@ class MinTokens(ForbidStage):
     """Forbid the ids that end a text until enough tokens were drawn."""
 
     name: ClassVar[str] = "min_tokens"
-    domains: ClassVar[Domains] = MappingProxyType({"count": Whole(0), "end_ids": TokenIds()})
+    domains: ClassVar[Domains] = MappingProxyType({"count": Whole(0), "end_ids": TokenIds(), "scope": SCOPE})
 
     count: int
-    """How many tokens must have been drawn before the end may be."""
+    """How many tokens there must be before the end may come."""
     end_ids: tuple[int, ...]
     """Ids that end the text."""
+    scope: Scope = "output"
+    """Which tokens count."""
 
     def forbidden(self, vocab: int, context: Context) -> Ids:
         """The end ids while the output is too short."""
         ids = np.array(sorted(set(self.end_ids)), np.int64)
         known_ids("end_ids", ids, vocab)
-        return ids if context.history.output_length < self.count else ids[:0]
+        return ids if context.history.length(self.scope) < self.count else ids[:0]

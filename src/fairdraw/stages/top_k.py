@@ -33,18 +33,22 @@ class TopK(Stage):
 
     name: ClassVar[str] = "top_k"
     domains: ClassVar[Domains] = MappingProxyType(
-        {"k": Whole(1), "ties": TIES, "beyond": Choice(("off", "error"))}
+        {"k": Whole(1), "ties": TIES, "beyond": Choice(("off", "refuse_whole", "refuse_more"))}
     )
 
     k: int
     """How many tokens stay, at least 1."""
     ties: Ties = "lowest"
     """What happens to tokens equal to the k-th."""
-    beyond: Literal["off", "error"] = "off"
-    """What a k of the whole row or more does."""
+    beyond: Literal["off", "refuse_whole", "refuse_more"] = "off"
+    """What a k of the whole row or more does: keep all, or be refused from V or from V + 1 on."""
 
     def apply(self, row: Row, context: Context) -> Row:
         """Return the row with the best k tokens."""
-        if self.beyond == "error" and self.k >= row.vocab:
-            raise ParameterError("k", self.k, f"less than the width of the row, {row.vocab}, in this plan")
+        most = {"off": self.k, "refuse_whole": row.vocab - 1, "refuse_more": row.vocab}[self.beyond]
+        if self.k > most:
+            hint = "the engine fails on a k beyond its row"
+            raise ParameterError(
+                "top_k.k", self.k, f"at most {most} on a row of {row.vocab} in this plan", hint
+            )
         return row.keep(row.best, min(self.k, row.kept.size), self.ties)

@@ -118,7 +118,10 @@ class Noise:
         blocks, block_of = np.unique(ids // BLOCK, return_inverse=True)
         groups, group_of = np.unique(blocks // (GROUP // BLOCK), return_inverse=True)
         minimum, holder = self._nodes(groups, Level.GROUP, GROUP)
-        for nodes, parent, level, span in ((blocks, group_of, Level.BLOCK, BLOCK), (ids, block_of, Level.LEAF, 1)):
+        for nodes, parent, level, span in (
+            (blocks, group_of, Level.BLOCK, BLOCK),
+            (ids, block_of, Level.LEAF, 1),
+        ):
             excess, own_holder = self._nodes(nodes, level, span)
             inherits = holder[..., parent] // span == nodes
             minimum = minimum[..., parent] + np.where(inherits, 0.0, excess)
@@ -137,7 +140,9 @@ class Noise:
         """A lone uniform in (0, 1), for the stage or proposal of this number; shape draws."""
         return _uniform(self.single_bits(index))
 
-    def _nodes(self, nodes: NDArray[np.int64], level: Level, span: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _nodes(
+        self, nodes: NDArray[np.int64], level: Level, span: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Of each node: an Exp(1) / span, and the id that holds it if it is the node's own."""
         uniform, spare = self._words(nodes, level)
         return minus_log(uniform) / span, nodes * span + (spare % np.uint64(span)).astype(np.int64)
