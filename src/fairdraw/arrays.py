@@ -117,17 +117,11 @@ def _check_finite(row: NDArray[np.float32], array: NDArray[Any], where: str) -> 
     peak = row.max()
     if np.isnan(peak):
         place = int(np.flatnonzero(np.isnan(row))[0])
-        raise LogitsError(
-            where, "have no NaN", f"NaN at id {place}", "the model's output is broken at this step"
-        )
+        raise LogitsError(where, "have no NaN", f"NaN at id {place}", "the model's output is broken at this step")
     if peak == np.inf:
         place = int(np.flatnonzero(row == np.inf)[0])
         came = array[place]
         got = f"{came!s} at id {place}"
-        raise LogitsError(
-            where, "have no value above float32's range", got, "to force a token, mask the others"
-        )
+        raise LogitsError(where, "have no value above float32's range", got, "to force a token, mask the others")
     if peak == -np.inf:
-        raise LogitsError(
-            where, "have a finite entry", "nothing but -inf", "a mask upstream forbids every token"
-        )
+        raise LogitsError(where, "have a finite entry", "nothing but -inf", "a mask upstream forbids every token")

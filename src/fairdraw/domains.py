@@ -220,8 +220,7 @@ class TokenSequences:
         if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
             return False
         return all(
-            isinstance(item, (Sequence, np.ndarray)) and len(item) > 0 and TokenIds().holds(item)
-            for item in value
+            isinstance(item, (Sequence, np.ndarray)) and len(item) > 0 and TokenIds().holds(item) for item in value
         )
 
     def clean(self, value: object) -> tuple[tuple[int, ...], ...]:
@@ -255,9 +254,7 @@ class BiasMap:
     @property
     def text(self) -> str:
         """The end of "must be ..."."""
-        size = (
-            "a finite number" if self.limit == math.inf else f"a number in [-{self.limit:g}, {self.limit:g}]"
-        )
+        size = "a finite number" if self.limit == math.inf else f"a number in [-{self.limit:g}, {self.limit:g}]"
         return f"a mapping from token id (a whole number >= 0) to {size}"
 
     def holds(self, value: object) -> bool:

@@ -49,9 +49,7 @@ class History:
 
     __slots__ = ("_counters", "_left_padding", "_prompt_length", "_tokens")
 
-    def __init__(
-        self, *, prompt: Sequence[int] = (), output: Sequence[int] = (), left_padding: int = 0
-    ) -> None:
+    def __init__(self, *, prompt: Sequence[int] = (), output: Sequence[int] = (), left_padding: int = 0) -> None:
         before = require("prompt", prompt, TokenIds())
         after = require("output", output, TokenIds())
         self._tokens: list[int] = [*before, *after]  # type: ignore[misc]
@@ -89,7 +87,7 @@ class History:
         """Add a drawn id."""
         if isinstance(token, bool) or not 0 <= token < 2**31:
             raise ParameterError("token", token, "a token id (a whole number >= 0)")
-        self._tokens.append(int(token))
+        self._tokens.append(token)
         for (scope, window), counter in self._counters.items():
             counter[token] += 1
             leaving = len(self._tokens) - 1 - window if window is not None else -1
@@ -151,9 +149,7 @@ class History:
     def ends_with(self, tokens: Sequence[int]) -> bool:
         """Whether these ids are the last ones of prompt and output together (padding apart)."""
         count = len(tokens)
-        return count <= len(self._tokens) - self._left_padding and (
-            count == 0 or self._tokens[-count:] == list(tokens)
-        )
+        return count <= len(self._tokens) - self._left_padding and (count == 0 or self._tokens[-count:] == list(tokens))
 
     def _start(self, scope: Scope) -> int:
         return {"all": self._left_padding, "output": self._prompt_length, "padded": 0}[scope]

@@ -25,7 +25,8 @@ LOG2E = float.fromhex("0x1.71547652b82fep+0")
 EXP2 = tuple(
     np.float32(float.fromhex(text))
     for text in (
-        "0x1p+0", "0x1.62e430p-1", "0x1.ebfbdcp-3", "0x1.c6aee8p-5", "0x1.3b2d4cp-7", "0x1.5f3e54p-10", "0x1.41fbbcp-13",
+        "0x1p+0", "0x1.62e430p-1", "0x1.ebfbdcp-3", "0x1.c6aee8p-5",
+        "0x1.3b2d4cp-7", "0x1.5f3e54p-10", "0x1.41fbbcp-13",
     )
 )  # fmt: skip
 """2^f for f in [-1/2, 1/2] as a float32 polynomial, constant term first."""

@@ -135,7 +135,7 @@ class Plan:
         --------
         >>> from fairdraw.stages import Temperature, TopP
         >>> print(Plan.of(TopP(p=0.9), Temperature(value=2.0)))
-        custom: top_p(p=0.9, boundary=inclusive, mass=current, ties=lowest) > temperature(value=2.0, operation=exact) > race()
+        custom: top_p(p=0.9) > temperature(value=2.0) > race()
         """
         for stage in stages:
             if not isinstance(stage, Stage):

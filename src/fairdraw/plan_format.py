@@ -108,11 +108,11 @@ def require_checkpoints(stages: Iterable[Stage]) -> None:
 
 
 def format_part(part: Stage | Draw) -> str:
-    """``name(field=value, ...)``, canonical."""
+    """``name(field=value, ...)`` with the fields that are not at their defaults, canonical."""
     given = (
-        f"{f.name}={_format_value(getattr(part, f.name))}"
-        for f in fields(part)
-        if getattr(part, f.name) is not None
+        f"{field.name}={_format_value(getattr(part, field.name))}"
+        for field in fields(part)
+        if getattr(part, field.name) != field.default
     )
     return f"{part.name}({', '.join(given)})"
 
@@ -120,9 +120,7 @@ def format_part(part: Stage | Draw) -> str:
 def _read_call(text: str, place: int) -> tuple[Stage | Draw, int]:
     head = re.compile(r"\s*([A-Za-z_]\w*)\s*\(\s*").match(text, place)
     if not head:
-        raise PlanError(
-            f"a composed plan must have stage(field=value, ...), got {text[place:]!r}", _stage_names()
-        )
+        raise PlanError(f"a composed plan must have stage(field=value, ...), got {text[place:]!r}", _stage_names())
     kind, place, given = _kind(head[1]), head.end(), {}
     while text[place : place + 1] != ")":
         name = re.compile(r"(\w+)\s*=\s*").match(text, place)
@@ -139,9 +137,7 @@ def _read_call(text: str, place: int) -> tuple[Stage | Draw, int]:
 def _kind(name: str) -> type[Stage] | type[Draw]:
     kind = STAGES.get(name) or DRAWS.get(name)
     if kind is None:
-        raise PlanError(
-            f"no stage or draw is called {name!r}", did_you_mean(name, [*STAGES, *DRAWS]) or _stage_names()
-        )
+        raise PlanError(f"no stage or draw is called {name!r}", did_you_mean(name, [*STAGES, *DRAWS]) or _stage_names())
     return kind
 
 
@@ -159,9 +155,7 @@ def _make(kind: type[Stage] | type[Draw], given: Mapping[str, Any]) -> Stage | D
         return kind(**given)
     except TypeError:
         # A required field is the only thing that may still be missing.
-        missing = [
-            name for name, field in known.items() if name not in given and "MISSING" in repr(field.default)
-        ]
+        missing = [name for name, field in known.items() if name not in given and "MISSING" in repr(field.default)]
         raise PlanError(f"{kind.name} needs {', '.join(missing)}") from None
 
 

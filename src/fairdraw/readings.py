@@ -40,9 +40,7 @@ def apply_stage(stage: Stage, rows: Sequence[Row], names: Sequence[str], context
             if after.kept.size < before.kept.size
         ]
         history = context.history
-        hint = (
-            f"{'; '.join(earlier)}; then {stage.name} left none" if earlier and problem.got == "none" else ""
-        )
+        hint = f"{'; '.join(earlier)}; then {stage.name} left none" if earlier and problem.got == "none" else ""
         if problem.got == "inf":
             hint = f"{stage.name} overflows float32 on this row: its number is too extreme"
         where = f"logits after {stage.name}, {history.output_length} tokens into the output,"
@@ -67,9 +65,7 @@ def readings(stages: Sequence[Stage], logits: Scores, context: Context) -> tuple
     return tuple(_readings(tuple(stages), start, Row.of(logits, IntegerMasses), context))
 
 
-def _readings(
-    stages: tuple[Stage, ...], path: Path, drawn: Row, context: Context
-) -> Iterator[tuple[Path, ...]]:
+def _readings(stages: tuple[Stage, ...], path: Path, drawn: Row, context: Context) -> Iterator[tuple[Path, ...]]:
     if not stages:
         yield (path,)
         return
@@ -120,6 +116,4 @@ def _tossed(stage: Stage, noise: Noise, index: int) -> Stage:
         return branches[0][1]
     coin = float(replace(noise, purpose=Purpose.COIN).single_uniform(index))
     limits = accumulate(probability for probability, _ in branches)
-    return next(
-        (branch for limit, (_, branch) in zip(limits, branches, strict=True) if coin < limit), branches[-1][1]
-    )
+    return next((branch for limit, (_, branch) in zip(limits, branches, strict=True) if coin < limit), branches[-1][1])

@@ -143,9 +143,7 @@ class Row:
         # Shift the sums instead of subtracting: in floats (a + b) - b need not give a back.
         before = np.concatenate([sums[:1] * 0, sums[:-1]])
         need, doubt = self.masses.threshold(share, self.total, boundary), self.total * DOUBT
-        sure, count, possible = (
-            max(1, int(np.count_nonzero(before < x))) for x in (need - doubt, need, need + doubt)
-        )
+        sure, count, possible = (max(1, int(np.count_nonzero(before < x))) for x in (need - doubt, need, need + doubt))
         keys, blur = ranking.keys, ranking.blur
         if blur and count < keys.size and 0 < keys[count] - keys[count - 1] <= blur:
             near = np.searchsorted(keys, [keys[count] - blur, keys[count - 1] + blur + 1e-9], side="left")
@@ -162,9 +160,7 @@ class Row:
         least = whole + masses.steps(math.log2(share) if share > 0 else -math.inf)
         doubt = masses.steps(DOUBT * LOG2E)
         passes = np.greater if boundary == "strict" else np.greater_equal
-        return Reach(
-            *(int(np.count_nonzero(passes(exponents, x))) for x in (least + doubt, least, least - doubt))
-        )
+        return Reach(*(int(np.count_nonzero(passes(exponents, x))) for x in (least + doubt, least, least - doubt)))
 
     @property
     def log2_weights(self) -> NDArray[np.float64]:
@@ -203,9 +199,7 @@ class Row:
         """Keep what ``choose`` says for the count reached; remember what it says if the count is in doubt."""
         counts = (reach,) if isinstance(reach, int) else (reach.count, reach.sure, reach.possible)
         row, *others = (self._only(*choose(count)) for count in dict.fromkeys(counts))
-        return replace(
-            row, others=tuple(other for other in others if not np.array_equal(other.kept, row.kept))
-        )
+        return replace(row, others=tuple(other for other in others if not np.array_equal(other.kept, row.kept)))
 
     def _only(self, ids: Ids, left_open: tuple[Ids, ...]) -> Row:
         return replace(self._with(self.masses, np.sort(ids)), open_ties=self.open_ties + left_open)

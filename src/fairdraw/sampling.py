@@ -42,9 +42,7 @@ class Drawn:
     """Natural logarithm of its probability after all stages (processed), under the row's softmax."""
 
 
-def law(
-    plan: Plan, logits: object, *, history: History | None = None, mask: ArrayLike | None = None
-) -> Weights:
+def law(plan: Plan, logits: object, *, history: History | None = None, mask: ArrayLike | None = None) -> Weights:
     """Say what a plan samples from, with a trace of what each stage did.
 
     Parameters
@@ -80,9 +78,7 @@ def law(
     """
     row, context = _enter(plan, logits, history, mask)
     main, *others = (_weights(plan, paths) for paths in readings(plan.stages, row, context))
-    return Weights(
-        probabilities=main.probabilities, trace=main.trace, open_ties=main.open_ties, others=tuple(others)
-    )
+    return Weights(probabilities=main.probabilities, trace=main.trace, open_ties=main.open_ties, others=tuple(others))
 
 
 def sample(
@@ -123,7 +119,7 @@ def sample(
     --------
     >>> plan = Plan.parse("fairdraw: temperature=0.7 top_k=40 top_p=0.9")
     >>> [sample(plan, [2.0, 1.5, 1.0, 0.5, 0.0, -1.0], seed=42, position=position).token for position in range(8)]
-    [0, 1, 0, 1, 1, 0, 1, 1]
+    [0, 2, 0, 1, 2, 0, 2, 1]
     """
     values, context = _enter(plan, logits, history, mask)
     noise = Noise(
@@ -164,17 +160,15 @@ def sample_many(
     --------
     >>> plan = Plan.parse("fairdraw: temperature=0.7 top_k=40 top_p=0.9")
     >>> sample_many(plan, [2.0, 1.5, 1.0, 0.5, 0.0, -1.0], seed=42, positions=range(8)).tolist()
-    [0, 1, 0, 1, 1, 0, 1, 1]
+    [0, 2, 0, 1, 2, 0, 2, 1]
     """
     values, context = _enter(plan, logits, history, mask)
     require("seed", seed, SEED)
-    pairs = np.broadcast_arrays(
-        _counters("positions", positions), _counters("sample_indices", sample_indices)
-    )
+    pairs = np.broadcast_arrays(_counters("positions", positions), _counters("sample_indices", sample_indices))
     position, sample_index = (np.atleast_1d(numbers) for numbers in pairs)
     if any(len(stage.branches()) > 1 for stage in plan.stages):
         return np.array(
-            [_one(plan, values, context, seed, p, s) for p, s in zip(position, sample_index, strict=True)]
+            [_one(plan, values, context, seed, int(p), int(s)) for p, s in zip(position, sample_index, strict=True)]
         )
     row = drawn_row(plan.stages, values, context, Noise(seed=seed, position=0))
     step = max(1, CHUNK // row.kept.size)
@@ -187,9 +181,7 @@ def sample_many(
     return np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
 
 
-def _enter(
-    plan: Plan, logits: object, history: History | None, mask: ArrayLike | None
-) -> tuple[Scores, Context]:
+def _enter(plan: Plan, logits: object, history: History | None, mask: ArrayLike | None) -> tuple[Scores, Context]:
     """The row and the context, checked."""
     row = as_logits(logits)
     if mask is not None and not any(stage.name == "mask" for stage in plan.stages):
@@ -225,5 +217,5 @@ def _counters(name: str, numbers: ArrayLike) -> NDArray[np.uint64]:
 
 
 def _one(plan: Plan, row: Scores, context: Context, seed: int, position: int, sample_index: int) -> int:
-    noise = Noise(seed=seed, position=int(position), sample_index=int(sample_index))
+    noise = Noise(seed=seed, position=position, sample_index=sample_index)
     return int(plan.draw.choose(drawn_row(plan.stages, row, context, noise), noise))

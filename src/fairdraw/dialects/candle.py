@@ -118,9 +118,7 @@ _TOP_K_GUARDED = (
     replace(_TOP_K, off=(off_if("p", "<=", 0.0),)),
     replace(_TOP_K, switches={"ties": "any", "beyond": "refuse_whole"}, off=(off_if("p", ">", 0.0),)),
 )
-_TOP_P = Step(
-    stage=TopP, fields={"p": _p}, reads=("p",), off=(off_if("p", "<=", 0.0), off_if("p", ">=", 1.0))
-)
+_TOP_P = Step(stage=TopP, fields={"p": _p}, reads=("p",), off=(off_if("p", "<=", 0.0), off_if("p", ">=", 1.0)))
 _NEW_TOP_P = Step(
     stage=TopP,
     fields={"p": _top_p},

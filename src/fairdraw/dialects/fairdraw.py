@@ -32,9 +32,7 @@ from fairdraw.stages import (
 
 
 def _parameter(name: str, default: object, meaning: str, limit: str = "") -> Parameter:
-    return Parameter(
-        name=name, domain=DOMAINS[name], default=default, meaning=meaning, canonical=name, limit=limit
-    )
+    return Parameter(name=name, domain=DOMAINS[name], default=default, meaning=meaning, canonical=name, limit=limit)
 
 
 PARAMETERS = (

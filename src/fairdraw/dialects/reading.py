@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.base import Dialect, Mode, Parameter, Variant
@@ -66,7 +67,9 @@ def read(dialect: Dialect, variant: str, request: Mapping[str, object], facts: M
         origins[name] = origin
     mode = next(mode for mode in chosen.modes if mode.when(values))
     stages, effects = _build(mode, values, facts)
-    limits = {p.limit: values[p.name] for p in chosen.parameters if p.limit and values[p.name] is not None}
+    limits: dict[str, Any] = {
+        p.limit: values[p.name] for p in chosen.parameters if p.limit and values[p.name] is not None
+    }
     settings = tuple(
         Setting(
             name=p.name,
@@ -96,9 +99,7 @@ def _variant(dialect: Dialect, variant: str) -> Variant:
         return dialect.variants[variant]
     named = [name for name in dialect.variants if name]
     if not named:
-        raise PlanError(
-            f"{dialect.name} has no variants, got {variant!r}", "parameters are written name=value"
-        )
+        raise PlanError(f"{dialect.name} has no variants, got {variant!r}", "parameters are written name=value")
     lowered = {name.lower(): name for name in named}
     near = lowered.get(variant.lower().replace("_", "").replace("-", ""))
     hint = f"did you mean {near!r}?" if near else did_you_mean(variant, named) or f"known: {', '.join(named)}"
@@ -110,18 +111,14 @@ def _known(variant: Variant, defaults: Mapping[str, object]) -> dict[str, object
     return {name: value for name, value in defaults.items() if name in names}
 
 
-def _by_name(
-    dialect: Dialect, variant_name: str, variant: Variant, request: Mapping[str, object]
-) -> dict[str, object]:
+def _by_name(dialect: Dialect, variant_name: str, variant: Variant, request: Mapping[str, object]) -> dict[str, object]:
     names = {name: p.name for p in variant.parameters for name in (p.name, *p.aliases)}
     out: dict[str, object] = {}
     for name, value in request.items():
         if name not in names:
             raise PlanError(*_unknown(dialect, variant_name, name, names))
         if names[name] in out:
-            raise PlanError(
-                f"{dialect.name}: {names[name]} is given twice", "an alias counts as the same name"
-            )
+            raise PlanError(f"{dialect.name}: {names[name]} is given twice", "an alias counts as the same name")
         out[names[name]] = value
     return out
 
@@ -135,9 +132,7 @@ def _unknown(dialect: Dialect, variant: str, name: str, names: Mapping[str, str]
         )
     elsewhere = dialect.elsewhere.get(name)
     hint = f"here it is {elsewhere}" if elsewhere else did_you_mean(name, [*names, *dialect.unmodelled])
-    others = [
-        other for other, v in dialect.variants.items() if other and any(p.name == name for p in v.parameters)
-    ]
+    others = [other for other, v in dialect.variants.items() if other and any(p.name == name for p in v.parameters)]
     if not hint and others:
         hint = f"{', '.join(others)} has it"
     return f"{where} has no parameter {name!r}", hint or f"known: {', '.join(names)}"

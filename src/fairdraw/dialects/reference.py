@@ -77,7 +77,5 @@ REFERENCE = Dialect(
         }
     ),
     from_params=_from_params,
-    elsewhere=MappingProxyType(
-        {"temp": "temperature", "k": "top_k", "p": "top_p", "do_sample": "always sampling"}
-    ),
+    elsewhere=MappingProxyType({"temp": "temperature", "k": "top_k", "p": "top_p", "do_sample": "always sampling"}),
 )

@@ -9,9 +9,7 @@ MAX_TOKENS = Parameter(
     name="max_tokens", domain=Whole(0), canonical="max_tokens", limit="max_tokens",
     meaning="at most this many tokens; unset: the caller decides",
 )  # fmt: skip
-STOP = Parameter(
-    name="stop", domain=Texts(), canonical="stop", limit="stop", meaning="texts that end the output"
-)
+STOP = Parameter(name="stop", domain=Texts(), canonical="stop", limit="stop", meaning="texts that end the output")
 STOP_TOKEN_IDS = Parameter(
     name="stop_token_ids", domain=TokenIds(), canonical="stop_token_ids", limit="stop_token_ids",
     meaning="token ids that end the output, beside the model's own",
@@ -27,9 +25,7 @@ IGNORE_EOS = Parameter(
 SEED_PARAMETER = Parameter(
     name="seed", domain=SEED, canonical="seed", limit="seed", meaning="chooses the noise; unset: a fresh one"
 )
-COUNT = Parameter(
-    name="n", domain=Whole(1, 2**32 - 1), default=1, canonical="n", limit="n", meaning="how many texts"
-)
+COUNT = Parameter(name="n", domain=Whole(1, 2**32 - 1), default=1, canonical="n", limit="n", meaning="how many texts")
 LOGPROBS = Parameter(
     name="logprobs", domain=Whole(0), canonical="logprobs", limit="logprobs",
     meaning="how many of the best alternatives are reported; unset: no report",

@@ -41,13 +41,12 @@ _DEFAULTS = "configuration_utils.py, _get_default_generation_params"
 
 
 def _temperature_words(value: object) -> str:
-    words = f"`temperature` (={value}) has to be a strictly positive float, otherwise your next token scores will be invalid."
-    greedy = isinstance(value, float) and value == 0.0
-    return (
-        f"{words} If you're looking for greedy decoding strategies, set `do_sample=False`."
-        if greedy
-        else words
+    words = (
+        f"`temperature` (={value}) has to be a strictly positive float, "
+        "otherwise your next token scores will be invalid."
     )
+    greedy = isinstance(value, float) and value == 0.0
+    return f"{words} If you're looking for greedy decoding strategies, set `do_sample=False`." if greedy else words
 
 
 PARAMETERS = (

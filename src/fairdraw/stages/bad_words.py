@@ -30,9 +30,7 @@ class BadWords(ForbidStage):
     """
 
     name: ClassVar[str] = "bad_words"
-    domains: ClassVar[Domains] = MappingProxyType(
-        {"sequences": TokenSequences(), "scope": Choice(("all", "output"))}
-    )
+    domains: ClassVar[Domains] = MappingProxyType({"sequences": TokenSequences(), "scope": Choice(("all", "output"))})
 
     sequences: tuple[tuple[int, ...], ...]
     """The sequences that must not be completed."""

@@ -83,9 +83,7 @@ class ForbidStage(EditStage):
         return ids, np.full(ids.size, -np.inf, np.float32)
 
 
-def known_ids(
-    parameter: str, ids: NDArray[np.int64], vocab: int, unknown: str = "error"
-) -> NDArray[np.bool_]:
+def known_ids(parameter: str, ids: NDArray[np.int64], vocab: int, unknown: str = "error") -> NDArray[np.bool_]:
     """Which ids exist in a vocabulary; by default one that does not is an error.
 
     Raises

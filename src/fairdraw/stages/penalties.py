@@ -97,6 +97,6 @@ class PresenceFrequencyPenalty(EditStage):
         known = known_ids("history", ids, scores.size, self.unknown_ids)
         ids, counts = ids[known], counts[known]
         often, once = counts.astype(np.float32) * np.float32(self.frequency), np.float32(self.presence)
-        if self.operation == "together":
-            return ids, scores[ids] - (often + once)
-        return ids, scores[ids] - often - once
+        subtracted_once = self.operation == "together"
+        values = scores[ids] - (often + once) if subtracted_once else scores[ids] - often - once
+        return ids, values.astype(np.float32, copy=False)

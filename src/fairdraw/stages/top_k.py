@@ -48,7 +48,5 @@ class TopK(Stage):
         most = {"off": self.k, "refuse_whole": row.vocab - 1, "refuse_more": row.vocab}[self.beyond]
         if self.k > most:
             hint = "the engine fails on a k beyond its row"
-            raise ParameterError(
-                "top_k.k", self.k, f"at most {most} on a row of {row.vocab} in this plan", hint
-            )
+            raise ParameterError("top_k.k", self.k, f"at most {most} on a row of {row.vocab} in this plan", hint)
         return row.keep(row.best, min(self.k, row.kept.size), self.ties)

@@ -104,7 +104,7 @@ class Noise:
         return np.broadcast_shapes(np.shape(self.position), np.shape(self.sample_index))
 
     def exponentials(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Independent Exp(1) numbers of token ids; the same number for an id whichever others are asked for.
+        r"""Independent Exp(1) numbers of token ids; the same number for an id whichever others are asked for.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Noise:
 
         Returns
         -------
-        float64, shape (\\*draws, n)
+        float64, shape (\*draws, n)
         """
         blocks, block_of = np.unique(ids // BLOCK, return_inverse=True)
         groups, group_of = np.unique(blocks // (GROUP // BLOCK), return_inverse=True)
@@ -129,7 +129,7 @@ class Noise:
         return minimum
 
     def leaf_uniforms(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Independent uniforms in (0, 1) of token ids, outside of the tree; shape (\\*draws, n)."""
+        r"""Independent uniforms in (0, 1) of token ids, outside of the tree; shape (\*draws, n)."""
         return self._words(ids, Level.LEAF)[0]
 
     def single_bits(self, index: int) -> NDArray[np.uint64]:

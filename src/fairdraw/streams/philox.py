@@ -19,9 +19,7 @@ LOW_WORD = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
 
-def philox(
-    counter: tuple[Words, Words, Words, Words], key: tuple[int, int]
-) -> tuple[Words, Words, Words, Words]:
+def philox(counter: tuple[Words, Words, Words, Words], key: tuple[int, int]) -> tuple[Words, Words, Words, Words]:
     """Four random words for each counter.
 
     Parameters
@@ -47,9 +45,7 @@ def philox(
     c0, c1, c2, c3 = counter
     left_multiplier, right_multiplier = (np.uint64(multiplier) for multiplier in MULTIPLIERS)
     for step in range(ROUNDS):
-        left_key, right_key = (
-            np.uint64((k + step * w) & 0xFFFFFFFF) for k, w in zip(key, KEY_STEPS, strict=True)
-        )
+        left_key, right_key = (np.uint64((k + step * w) & 0xFFFFFFFF) for k, w in zip(key, KEY_STEPS, strict=True))
         left, right = left_multiplier * c0, right_multiplier * c2
         c0, c1 = (right >> _HALF) ^ c1 ^ left_key, right & LOW_WORD
         c2, c3 = (left >> _HALF) ^ c3 ^ right_key, left & LOW_WORD
