@@ -1,6 +1,6 @@
 """Speed of the embedded model: python benches/model_speed.py [tokens].
 
-Each time in a fresh process on one thread: cold prepares the weights (the download is not counted), warm finds them.
+Each time in a fresh process on one thread: cold prepares the weights (download not counted), warm finds them.
 """
 
 import json

@@ -63,6 +63,15 @@ def test_a_fork_and_its_origin_do_not_touch_each_other(tiny_session):
     assert (tiny_session.length, fork.length) == (21, 32)
 
 
+def test_a_fork_that_writes_over_its_past_leaves_the_origin_alone(tiny_session):
+    tiny_session.feed(TEXT[:20])
+    expected = tiny_session.fork().feed([3])
+    fork = tiny_session.fork()
+    fork.rollback(2)
+    fork.feed(TEXT[60:65])
+    np.testing.assert_array_equal(tiny_session.feed([3]), expected)
+
+
 def test_the_cache_keeps_its_tokens_when_it_grows(tiny_session):
     twin = tiny_session.fork()
     tiny_session.feed(TEXT[:500])
