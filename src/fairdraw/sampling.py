@@ -10,7 +10,7 @@ same one in any batch, on any machine.  Both keep the same set of tokens.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from fairdraw.arrays import as_logits, as_mask
 from fairdraw.context import Context
 from fairdraw.domains import COUNTER, SEED, require
+from fairdraw.draws import Draw
 from fairdraw.errors import ParameterError
 from fairdraw.history import History
-from fairdraw.masses import Scores
+from fairdraw.masses import Ids, Scores
 from fairdraw.plan import Plan
 from fairdraw.plan_format import format_part
 from fairdraw.readings import Path, drawn_row, readings
@@ -38,8 +39,20 @@ class Drawn:
 
     token: int
     """Token id."""
-    logprob: float
-    """Natural logarithm of its probability after all stages (processed), under the row's softmax."""
+    draw: Draw = field(repr=False)
+    """The rule that chose it."""
+    row: Row = field(repr=False)
+    """The row that it was chosen from."""
+
+    @property
+    def logprob(self) -> float:
+        """Natural logarithm of the token's probability after all stages (processed), under the draw's law."""
+        return float(self.draw.log_law(self.row)[self.token])
+
+    @property
+    def support(self) -> Ids:
+        """Ids that could have been drawn, ascending."""
+        return self.row.kept
 
 
 def law(plan: Plan, logits: object, *, history: History | None = None, mask: ArrayLike | None = None) -> Weights:
@@ -76,7 +89,7 @@ def law(plan: Plan, logits: object, *, history: History | None = None, mask: Arr
     >>> law(plan, [2.0, 1.5, 1.0, 0.5, 0.0, -1.0]).probabilities.round(3).tolist()
     [0.671, 0.329, 0.0, 0.0, 0.0, 0.0]
     """
-    row, context = _enter(plan, logits, history, mask)
+    row, context = enter(plan, logits, history, mask)
     main, *others = (_weights(plan, paths) for paths in readings(plan.stages, row, context))
     return Weights(probabilities=main.probabilities, trace=main.trace, open_ties=main.open_ties, others=tuple(others))
 
@@ -121,15 +134,14 @@ def sample(
     >>> [sample(plan, [2.0, 1.5, 1.0, 0.5, 0.0, -1.0], seed=42, position=position).token for position in range(8)]
     [0, 2, 0, 1, 2, 0, 2, 1]
     """
-    values, context = _enter(plan, logits, history, mask)
+    values, context = enter(plan, logits, history, mask)
     noise = Noise(
         seed=require("seed", seed, SEED),  # type: ignore[arg-type]
         position=require("position", position, COUNTER),  # type: ignore[arg-type]
         sample_index=require("sample_index", sample_index, COUNTER),  # type: ignore[arg-type]
     )
     row = drawn_row(plan.stages, values, context, noise)
-    token = int(plan.draw.choose(row, noise))
-    return Drawn(token=token, logprob=float(row.log2_weights[token] * np.log(2.0)))
+    return Drawn(token=int(plan.draw.choose(row, noise)), draw=plan.draw, row=row)
 
 
 def sample_many(
@@ -162,7 +174,7 @@ def sample_many(
     >>> sample_many(plan, [2.0, 1.5, 1.0, 0.5, 0.0, -1.0], seed=42, positions=range(8)).tolist()
     [0, 2, 0, 1, 2, 0, 2, 1]
     """
-    values, context = _enter(plan, logits, history, mask)
+    values, context = enter(plan, logits, history, mask)
     require("seed", seed, SEED)
     pairs = np.broadcast_arrays(_counters("positions", positions), _counters("sample_indices", sample_indices))
     position, sample_index = (np.atleast_1d(numbers) for numbers in pairs)
@@ -181,7 +193,7 @@ def sample_many(
     return np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
 
 
-def _enter(plan: Plan, logits: object, history: History | None, mask: ArrayLike | None) -> tuple[Scores, Context]:
+def enter(plan: Plan, logits: object, history: History | None, mask: ArrayLike | None) -> tuple[Scores, Context]:
     """The row and the context, checked."""
     row = as_logits(logits)
     if mask is not None and not any(stage.name == "mask" for stage in plan.stages):

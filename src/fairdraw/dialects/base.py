@@ -132,6 +132,8 @@ class Variant:
     parameters: tuple[Parameter, ...]
     modes: tuple[Mode, ...]
     meaning: str = ""
+    fixed_limits: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
+    """Limits of the text that the engine fixes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,8 @@ def read(dialect: Dialect, variant: str, request: Mapping[str, object], facts: M
     mode = next(mode for mode in chosen.modes if mode.when(values))
     stages, effects = _build(mode, values, facts)
     limits: dict[str, Any] = {
-        p.limit: values[p.name] for p in chosen.parameters if p.limit and values[p.name] is not None
+        **chosen.fixed_limits,
+        **{p.limit: values[p.name] for p in chosen.parameters if p.limit and values[p.name] is not None},
     }
     settings = tuple(
         Setting(

@@ -236,6 +236,7 @@ def _dialect(version: str, scope: Scope, padding: str) -> Dialect:
             {
                 "": Variant(
                     parameters=PARAMETERS,
+                    fixed_limits=MappingProxyType({"include_stop_str_in_output": True}),
                     modes=(
                         Mode(
                             name="greedy",

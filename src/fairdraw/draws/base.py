@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -32,6 +33,10 @@ class Draw:
     def law(self, row: Row) -> NDArray[np.float64]:
         """Probability of every id; most draws follow the row's own weights.  float64, shape (vocab,)."""
         return row.probabilities
+
+    def log_law(self, row: Row) -> NDArray[np.float64]:
+        """Natural logarithm of the law, from the scores themselves and not from rounded masses; shape (vocab,)."""
+        return row.log2_weights * math.log(2.0)
 
     def choose(self, row: Row, noise: Noise) -> NDArray[np.int64]:
         """Token ids, one for each of the noise's draws; shape ``noise.draws``."""

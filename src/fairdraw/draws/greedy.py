@@ -25,6 +25,11 @@ class Greedy(Draw):
         out[_best(row)] = 1.0
         return out
 
+    def log_law(self, row: Row) -> NDArray[np.float64]:
+        """0 for the best token, -inf for the others."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.law(row))
+
     def choose(self, row: Row, noise: Noise) -> NDArray[np.int64]:
         """The best token, once for each draw."""
         return np.full(noise.draws, _best(row))

@@ -1,0 +1,1 @@
+"""From a prompt to a text: the loop, and what it gives."""

@@ -10,7 +10,7 @@ from fairdraw.errors import ParameterError
 from fairdraw.models.protocol import Model
 
 
-def load(*, model: str = "smollm2") -> Model:
+def load(model: str = "smollm2") -> Model:
     """Load a model.
 
     Parameters

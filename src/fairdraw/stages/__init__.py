@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from fairdraw.stages.bad_words import BadWords
-from fairdraw.stages.base import EditStage, ForbidStage, Stage
+from fairdraw.stages.base import CutStage, EditStage, ForbidStage, Stage
 from fairdraw.stages.checkpoint import Checkpoint
 from fairdraw.stages.logit_bias import LogitBias
 from fairdraw.stages.masks import AllowedIds, Mask, MinTokens
@@ -43,6 +43,7 @@ __all__ = [
     "AllowedIds",
     "BadWords",
     "Checkpoint",
+    "CutStage",
     "EditStage",
     "ForbidStage",
     "LogitBias",

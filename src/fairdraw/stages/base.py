@@ -83,6 +83,11 @@ class ForbidStage(EditStage):
         return ids, np.full(ids.size, -np.inf, np.float32)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutStage(Stage):
+    """A rule that removes tokens by rank or mass and changes no weight."""
+
+
 def known_ids(parameter: str, ids: NDArray[np.int64], vocab: int, unknown: str = "error") -> NDArray[np.bool_]:
     """Which ids exist in a vocabulary; by default one that does not is an error.
 

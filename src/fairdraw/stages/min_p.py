@@ -10,11 +10,11 @@ from fairdraw.context import Context
 from fairdraw.domains import PROBABILITY
 from fairdraw.masses import Boundary
 from fairdraw.rows import Row
-from fairdraw.stages.base import BOUNDARY, Domains, Stage
+from fairdraw.stages.base import BOUNDARY, CutStage, Domains
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MinP(Stage):
+class MinP(CutStage):
     """Keep tokens with at least (strict: more than) this share of the most probable one's mass.
 
     Equal tokens stay or go together.  The best one always stays.

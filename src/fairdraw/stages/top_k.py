@@ -10,11 +10,11 @@ from fairdraw.context import Context
 from fairdraw.domains import Choice, Whole
 from fairdraw.errors import ParameterError
 from fairdraw.rows import Row, Ties
-from fairdraw.stages.base import TIES, Domains, Stage
+from fairdraw.stages.base import TIES, CutStage, Domains
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopK(Stage):
+class TopK(CutStage):
     """Keep the k tokens with the highest logits; a k that reaches the whole row keeps all.
 
     Notes

@@ -10,12 +10,12 @@ from fairdraw.context import Context
 from fairdraw.domains import PROBABILITY, Choice
 from fairdraw.masses import Boundary
 from fairdraw.rows import Row, Ties
-from fairdraw.stages.base import BOUNDARY, TIES, Domains, Stage
+from fairdraw.stages.base import BOUNDARY, TIES, CutStage, Domains
 from fairdraw.stages.checkpoint import CHECKPOINTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopP(Stage):
+class TopP(CutStage):
     """Keep the shortest prefix, most probable first, whose mass reaches p; the token that crosses p stays.
 
     Notes

@@ -10,11 +10,11 @@ from fairdraw.context import Context
 from fairdraw.domains import PROBABILITY
 from fairdraw.masses import Boundary
 from fairdraw.rows import Row, Ties
-from fairdraw.stages.base import BOUNDARY, TIES, Domains, Stage
+from fairdraw.stages.base import BOUNDARY, TIES, CutStage, Domains
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typical(Stage):
+class Typical(CutStage):
     """Keep the tokens whose surprise is nearest to the entropy, nearest first, until their mass reaches p.
 
     Notes

@@ -1,0 +1,250 @@
+"""The loop: logits, a token, its text, until something ends it.
+
+The noise's position is the number of tokens before the drawn one, prompt included, so a text that is resumed draws
+what it would have drawn in one go.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairdraw.domains import SEED, TokenIds, Whole, require
+from fairdraw.errors import ParameterError
+from fairdraw.generation.result import Completion, FinishReason, Step
+from fairdraw.history import History
+from fairdraw.logprobs import Meaning, TokenLogprobs, logprobs
+from fairdraw.models.protocol import Model
+from fairdraw.plan import Plan
+from fairdraw.sampling import sample
+from fairdraw.text.assembly import TextAssembler
+from fairdraw.text.chat_template import encode_chat
+from fairdraw.text.stop_strings import StopStrings
+
+Prompt = str | Sequence[int] | Sequence[Mapping[str, str]]
+"""A user's message, token ids as they are, or a conversation of mappings with role and content."""
+
+
+def generate(
+    model: Model,
+    prompt: Prompt,
+    plan: Plan,
+    *,
+    seed: int | None = None,
+    sample_index: int = 0,
+    max_tokens: int | None = None,
+    logprobs_mean: Meaning = "raw",
+) -> Completion:
+    """Write a text and return it whole.
+
+    Parameters
+    ----------
+    model : Model
+        Where the logits come from.
+    prompt : str, sequence of int, or sequence of mappings
+        A string is one user message in the model's chat template; ids are taken as they are.
+    plan : Plan
+        How each token is drawn, and when the text ends.
+    seed : int, 0 to 2^64-1, optional
+        None: the plan's, or else a fresh one; the result records it.
+    sample_index : int
+        Which of several answers to the same request this is.
+    max_tokens : int, optional
+        None: the plan's, or else until the model's context is full.
+    logprobs_mean : "raw", "temperature" or "processed"
+        What the reported logprobs mean, if the plan asks for them.
+
+    Returns
+    -------
+    Completion
+
+    Raises
+    ------
+    LogitsError, ParameterError
+        A stage leaves no token at some step; the prompt is empty or does not fit; a value is out of range.
+
+    Notes
+    -----
+    The text of an end token or stop id is not shown; a stop string is cut off unless the plan includes it.
+    """
+    generation = start(
+        model, prompt, plan, seed=seed, sample_index=sample_index, max_tokens=max_tokens, logprobs_mean=logprobs_mean
+    )
+    for _ in generation:
+        pass
+    return generation.completion()
+
+
+def start(
+    model: Model,
+    prompt: Prompt,
+    plan: Plan,
+    *,
+    seed: int | None = None,
+    sample_index: int = 0,
+    max_tokens: int | None = None,
+    logprobs_mean: Meaning = "raw",
+) -> Generation:
+    """Begin a text that arrives in steps; parameters as in `generate`.
+
+    Returns
+    -------
+    Generation
+        Iterate over it for `Step` after `Step`; then ask it for its completion.
+    """
+    if plan.limits.n != 1:
+        raise ParameterError("n", plan.limits.n, "1 here", "generate once for each sample_index")
+    chosen = seed if seed is not None else plan.limits.seed
+    chosen = secrets.randbits(64) if chosen is None else require("seed", chosen, SEED)
+    ids = encode_prompt(model, prompt)
+    room = (model.facts.context_length or 2**32) - len(ids)
+    if room < 0:
+        hint = "shorten the prompt"
+        raise ParameterError("prompt", f"{len(ids)} tokens", f"at most {model.facts.context_length} tokens", hint)
+    limit = plan.limits.max_tokens if max_tokens is None else require("max_tokens", max_tokens, Whole(0))
+    return Generation(
+        model=model,
+        plan=plan,
+        prompt_tokens=tuple(ids),
+        seed=chosen,  # type: ignore[arg-type]
+        sample_index=sample_index,
+        most=room if limit is None else min(room, limit),  # type: ignore[call-overload, type-var]
+        logprobs_mean=logprobs_mean,
+    )
+
+
+def encode_prompt(model: Model, prompt: Prompt) -> list[int]:
+    """Token ids of a prompt; at least one.
+
+    Raises
+    ------
+    ParameterError
+        The prompt is empty, or an id is not the model's.
+    """
+    if isinstance(prompt, str):
+        return encode_chat(model.tokenizer, [{"role": "user", "content": prompt}])
+    if prompt and isinstance(prompt[0], Mapping):
+        return encode_chat(model.tokenizer, prompt)  # type: ignore[arg-type]
+    ids = list(require("prompt", prompt, TokenIds()))  # type: ignore[call-overload]
+    if not ids or max(ids) >= model.facts.vocab_size:
+        domain = f"at least one token id in 0..{model.facts.vocab_size - 1}"
+        raise ParameterError("prompt", f"{len(ids)} ids up to {max(ids, default=None)}", domain)
+    return ids
+
+
+@dataclass(kw_only=True)
+class Generation:
+    """A text that is being written: an iterator of steps that remembers what came."""
+
+    model: Model
+    plan: Plan
+    prompt_tokens: tuple[int, ...]
+    seed: int
+    sample_index: int
+    most: int
+    """At most this many tokens."""
+    logprobs_mean: Meaning
+
+    def __post_init__(self) -> None:
+        limits = self.plan.limits
+        self.text = ""
+        self.tokens: list[int] = []
+        self.reports: list[TokenLogprobs] = []
+        self.finish_reason: FinishReason | None = None
+        self.stop_reason: str | int | None = None
+        self._assembler = TextAssembler(StopStrings(limits.stop), armed_after=limits.min_tokens)
+        self._steps = self._run()
+
+    def __iter__(self) -> Iterator[Step]:
+        return self._steps
+
+    def completion(self) -> Completion:
+        """The finished text.
+
+        Raises
+        ------
+        ParameterError
+            The text has not ended yet.
+        """
+        if self.finish_reason is None:
+            raise ParameterError("generation", "one that still runs", "one that has ended", "iterate over it first")
+        return Completion(
+            text=self.text,
+            tokens=tuple(self.tokens),
+            finish_reason=self.finish_reason,
+            stop_reason=self.stop_reason,
+            logprobs=tuple(self.reports),
+            text_offsets=self._assembler.offsets,
+            prompt_tokens=self.prompt_tokens,
+            seed=self.seed,
+            sample_index=self.sample_index,
+            model=self.model.name,
+            plan=self.plan,
+        )
+
+    def _run(self) -> Iterator[Step]:
+        session, history = self.model.start(), History(prompt=self.prompt_tokens)
+        fed: Sequence[int] = self.prompt_tokens
+        while len(self.tokens) < self.most:
+            logits = session.feed(fed)
+            drawn = sample(
+                self.plan,
+                logits,
+                seed=self.seed,
+                position=len(history),
+                sample_index=self.sample_index,
+                history=history,
+            )
+            report = self._report(logits, drawn.token, history)
+            history.append(drawn.token)
+            self.tokens.append(drawn.token)
+            fed = (drawn.token,)
+            step = self._step(drawn.token, report)
+            yield step
+            if step.finish_reason is not None:
+                return
+        yield self._end("length", None)
+
+    def _report(self, logits: object, token: int, history: History) -> TokenLogprobs | None:
+        top = self.plan.limits.logprobs
+        if top is None:
+            return None
+        report = logprobs(self.plan, logits, token, meaning=self.logprobs_mean, top=top, history=history)
+        self.reports.append(report)
+        return report
+
+    def _step(self, token: int, report: TokenLogprobs | None) -> Step:
+        limits = self.plan.limits
+        own_end = token in self.model.facts.end_token_ids and not limits.ignore_eos
+        if (own_end or token in limits.stop_token_ids) and len(self.tokens) > limits.min_tokens:
+            shown = limits.include_stop_str_in_output and not own_end
+            text = self._shown(self.model.tokenizer.token_bytes(token) if shown else b"")
+            end = self._end("stop", None if own_end else token)
+            return Step(
+                text=text + end.text, token=token, logprobs=report, finish_reason="stop", stop_reason=end.stop_reason
+            )
+        text = self._shown(self.model.tokenizer.token_bytes(token))
+        return Step(
+            text=text, token=token, logprobs=report, finish_reason=self.finish_reason, stop_reason=self.stop_reason
+        )
+
+    def _shown(self, token_bytes: bytes) -> str:
+        """Add a token's bytes and return the new text; a stop string that is complete ends the generation."""
+        piece = self._assembler.push(token_bytes)
+        return self._take(piece.text, piece.stopped)
+
+    def _end(self, reason: FinishReason, stop_reason: str | int | None) -> Step:
+        """Release what is held and close the text."""
+        self.finish_reason, self.stop_reason = reason, stop_reason
+        piece = self._assembler.finish()
+        text = self._take(piece.text, piece.stopped)
+        return Step(text=text, token=None, finish_reason=self.finish_reason, stop_reason=self.stop_reason)
+
+    def _take(self, text: str, stopped: object) -> str:
+        if stopped is not None:
+            matched: str = stopped.matched  # type: ignore[attr-defined]
+            self.finish_reason, self.stop_reason = "stop", matched
+            text += matched if self.plan.limits.include_stop_str_in_output else ""
+        self.text += text
+        return text

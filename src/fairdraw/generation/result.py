@@ -1,0 +1,77 @@
+"""What a generation gives: steps while it runs, a completion when it has ended."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from fairdraw.logprobs import Alternative, TokenLogprobs
+from fairdraw.plan import Plan
+from fairdraw.streams.noise import STREAM_VERSION
+
+FinishReason = Literal["stop", "length"]
+"""Ended by an end token, a stop id or a stop string; or by max_tokens or a full context."""
+VERY_UNLIKELY = -9999.0
+"""What JSON carries for a logprob of -inf, as in OpenAI's interface."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One drawn token, or the end."""
+
+    text: str
+    """New text that will never be taken back."""
+    token: int | None
+    """The token id; None in the last step when only held text is released."""
+    logprobs: TokenLogprobs | None = None
+    finish_reason: FinishReason | None = None
+    """Set in the last step."""
+    stop_reason: str | int | None = None
+    """The stop string or stop id that ended the text; None for the model's own end and for "length"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A finished text, with all that is needed to draw it again."""
+
+    text: str
+    tokens: tuple[int, ...]
+    """Every drawn id, the end token included."""
+    finish_reason: FinishReason
+    stop_reason: str | int | None
+    logprobs: tuple[TokenLogprobs, ...]
+    """One for each token if the plan asks for them, else empty."""
+    text_offsets: tuple[int, ...]
+    """For each token, how many characters of the text were complete before it."""
+    prompt_tokens: tuple[int, ...]
+    seed: int
+    sample_index: int
+    model: str
+    plan: Plan
+
+    def to_json(self) -> dict[str, object]:
+        """Plain data; a logprob of -inf becomes -9999.0."""
+        return {
+            "stream_version": STREAM_VERSION,
+            "model": self.model,
+            "plan": self.plan.to_json(),
+            "seed": self.seed,
+            "sample_index": self.sample_index,
+            "prompt_tokens": list(self.prompt_tokens),
+            "tokens": list(self.tokens),
+            "text": self.text,
+            "text_offsets": list(self.text_offsets),
+            "finish_reason": self.finish_reason,
+            "stop_reason": self.stop_reason,
+            "logprobs": [_logprobs(entry) for entry in self.logprobs],
+        }
+
+
+def _logprobs(entry: TokenLogprobs) -> dict[str, object]:
+    return {"meaning": entry.meaning, **_alternative(entry.chosen), "top": [_alternative(a) for a in entry.top]}
+
+
+def _alternative(entry: Alternative) -> dict[str, object]:
+    logprob = entry.logprob if math.isfinite(entry.logprob) else VERY_UNLIKELY
+    return {"token": entry.token, "logprob": logprob, "rank": entry.rank}
