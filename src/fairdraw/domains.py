@@ -211,15 +211,20 @@ class TokenIds:
 
 @dataclass(frozen=True, slots=True)
 class TokenSequences:
-    """A sequence of non-empty sequences of token ids."""
+    """A sequence of at least ``least`` non-empty sequences of token ids."""
 
-    text: str = "a list of non-empty lists of token ids"
+    least: int = 0
+
+    @property
+    def text(self) -> str:
+        """The end of "must be ..."."""
+        return f"a {'non-empty ' if self.least else ''}list of non-empty lists of token ids"
 
     def holds(self, value: object) -> bool:
         """Whether a value is a list of non-empty lists of token ids."""
         if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
             return False
-        return all(
+        return len(value) >= self.least and all(
             isinstance(item, (Sequence, np.ndarray)) and len(item) > 0 and TokenIds().holds(item) for item in value
         )
 

@@ -86,7 +86,7 @@ def _readings(stages: tuple[Stage, ...], path: Path, drawn: Row, context: Contex
                         stages=(*path.stages, first),
                         rows=(*path.rows, row),
                     ),
-                    replace(integer, kept=row.kept),
+                    replace(integer, kept=row.kept, open_ties=row.open_ties),
                     context,
                 )
             ]
@@ -105,8 +105,9 @@ def _settled(real: Row, drawn: Row) -> tuple[Row, ...]:
         certain, possible = np.intersect1d(certain, kept), np.union1d(possible, kept)
     agree = np.isin(certain, drawn.kept).all() and np.isin(drawn.kept, possible).all()
     assert agree, "law and draw differ beyond doubt"
+    law = replace(real, kept=drawn.kept, open_ties=drawn.open_ties)
     others = (row for row in (real, *real.others) if not np.array_equal(row.kept, drawn.kept))
-    return replace(real, kept=drawn.kept, others=()), *(replace(row, others=()) for row in others)
+    return tuple(replace(row, others=()) for row in (law, *others))
 
 
 def _tossed(stage: Stage, noise: Noise, index: int) -> Stage:

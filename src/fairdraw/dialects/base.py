@@ -38,6 +38,8 @@ class Parameter:
     """What holds when nobody sets it; None: the parameter stays unset."""
     default_source: str = ""
     """Where the engine's default stands."""
+    required: bool = False
+    """Whether the engine has no way without it."""
     aliases: tuple[str, ...] = ()
     canonical: str = ""
     """The field of `SamplingParams` that means the same."""
@@ -123,6 +125,8 @@ class Mode:
     """Parameters that chose the mode."""
     ignores: str = ""
     """Why a parameter that no step of this mode reads has no effect."""
+    unread: tuple[str, ...] = ()
+    """Parameters that the engine does not look at in this mode: any number will do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

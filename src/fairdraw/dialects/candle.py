@@ -30,6 +30,7 @@ from fairdraw.stages import Checkpoint, Mask, RepetitionPenalty, Temperature, To
 
 _NOT_A_NUMBER = "A weight is negative, too large or not a valid number"
 _EMPTY = "Weights sequence is empty/too long/unordered"
+_ALL_ZERO = "Not enough weights > zero"
 
 
 def _temperature_words(value: object) -> str:
@@ -41,26 +42,27 @@ def _temperature_words(value: object) -> str:
 
 
 _TEMPERATURE = Parameter(
-    name="temperature", domain=Real(0, open="low"), canonical="temperature", refusal=_temperature_words,
+    name="temperature", domain=Real(0, open="low"), canonical="temperature", refusal=_temperature_words, required=True,
     meaning="multiplies the logits by float32(1 / T)",
 )  # fmt: skip
 _NEW_TEMPERATURE = replace(
     _TEMPERATURE,
     domain=Real(),
+    required=False,
     meaning="multiplies the logits by float32(1 / T); unset or below 1e-7 is ArgMax",
 )
 _GUMBEL_TEMPERATURE = replace(
     _TEMPERATURE, domain=Real(), meaning="multiplies the logits by float32(1 / T); 0 or less is ArgMax"
 )
 _K = Parameter(
-    name="k", domain=Whole(1), canonical="top_k", meaning="keep exactly the k best",
+    name="k", domain=Whole(1), canonical="top_k", meaning="keep exactly the k best", required=True,
     refusal=lambda value: f"{_EMPTY!r}" if value == 0 else "",
 )  # fmt: skip
 _P = Parameter(
-    name="p", domain=Real(), canonical="top_p",
+    name="p", domain=Real(), canonical="top_p", required=True,
     meaning="keep the shortest prefix with this share of the whole row; outside (0, 1) it is off",
 )  # fmt: skip
-_NEW_P = replace(_P, name="top_p")
+_NEW_P = replace(_P, name="top_p", required=False)
 _CLOSURE = Parameter(
     name="closure_top_k", domain=Whole(1),
     meaning="a closure for sample_f: keep the k best and renormalise before the cut; unset is off",
@@ -78,16 +80,24 @@ _PENALTY = (
 )  # fmt: skip
 
 
-def _single(values: Values, name: str) -> float:
-    return float(np.float32(float(values[name])))  # type: ignore[arg-type]
+# What float32 makes of p: 0 up to here, and 1 from there on.
+_ROUNDS_TO_0, _ROUNDS_TO_1 = 2.0**-150, 1 - 2.0**-25
+
+
+def _single(name: str, p: float) -> float:
+    if p <= _ROUNDS_TO_0:
+        hint = f"candle@0.11 itself says: {_ALL_ZERO!r}: float32 makes 0 of it, and nothing stays"
+        raise ParameterError(name, p, f"0 or less (off), or above {_ROUNDS_TO_0:.3g}", hint)
+    # float32 may make 1 of it: not off, and a running sum that rounds to 1 stops there.  The law says: in doubt.
+    return min(float(np.float32(p)), 1 - 2.0**-53)
 
 
 def _p(values: Values, facts: ModelFacts | None) -> object:
-    return _single(values, "p")
+    return _single("p", float(values["p"]))  # type: ignore[arg-type]
 
 
 def _top_p(values: Values, facts: ModelFacts | None) -> object:
-    return _single(values, "top_p")
+    return _single("top_p", float(values["top_p"]))  # type: ignore[arg-type]
 
 
 _BEFORE = (
@@ -115,8 +125,8 @@ _SOFTMAX = (*_BEFORE, _SCALE, _CLOSE)
 _TOP_K = Step(stage=TopK, fields={"k": "k"}, switches={"ties": "any"})
 # k >= V skips the test of p in TopKThenTopP, and p <= 0 then leaves nothing to draw from.
 _TOP_K_GUARDED = (
-    replace(_TOP_K, off=(off_if("p", "<=", 0.0),)),
-    replace(_TOP_K, switches={"ties": "any", "beyond": "refuse_whole"}, off=(off_if("p", ">", 0.0),)),
+    replace(_TOP_K, off=(off_if("p", "<=", _ROUNDS_TO_0),)),
+    replace(_TOP_K, switches={"ties": "any", "beyond": "refuse_whole"}, off=(off_if("p", ">", _ROUNDS_TO_0),)),
 )
 _TOP_P = Step(stage=TopP, fields={"p": _p}, reads=("p",), off=(off_if("p", "<=", 0.0), off_if("p", ">=", 1.0)))
 _NEW_TOP_P = Step(
@@ -125,7 +135,10 @@ _NEW_TOP_P = Step(
     reads=("top_p",),
     off=(off_if("top_p", "is", None), off_if("top_p", "<=", 0.0), off_if("top_p", ">=", 1.0)),
 )
-_RAW_TOP_P = replace(_TOP_P, switches={"mass": "raw"})
+# Here p is rounded before it is tested.
+_RAW_TOP_P = replace(
+    _TOP_P, switches={"mass": "raw"}, off=(off_if("p", "<=", _ROUNDS_TO_0), off_if("p", ">=", _ROUNDS_TO_1))
+)
 
 
 def _sampling(

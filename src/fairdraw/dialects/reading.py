@@ -9,7 +9,7 @@ from typing import Any
 
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.base import Dialect, Mode, Parameter, Variant
-from fairdraw.domains import require
+from fairdraw.domains import Real, Whole, require
 from fairdraw.draws import Draw
 from fairdraw.errors import ParameterError, PlanError
 from fairdraw.limits import Limits
@@ -63,9 +63,14 @@ def read(dialect: Dialect, variant: str, request: Mapping[str, object], facts: M
             ((s[name], o) for s, o in ((given, REQUEST), (defaults, MODEL_FILE)) if s.get(name) is not None),
             (parameter.default, ENGINE_DEFAULT),
         )
-        values[name] = source if origin == ENGINE_DEFAULT else _checked(dialect, parameter, source)
-        origins[name] = origin
+        if parameter.required and source is None:
+            raise PlanError(f"{dialect.name} {variant}".strip() + f" needs {name}", parameter.meaning)
+        values[name], origins[name] = source, origin
+    given_now = [p for p in chosen.parameters if origins[p.name] != ENGINE_DEFAULT]
+    choosing = {name for mode in chosen.modes for name in mode.reads}
+    values |= {p.name: _checked(dialect, p, values[p.name]) for p in given_now if p.name in choosing}
     mode = next(mode for mode in chosen.modes if mode.when(values))
+    values |= {p.name: _checked(dialect, p, values[p.name], mode) for p in given_now if p.name not in choosing}
     stages, effects = _build(mode, values, facts)
     limits: dict[str, Any] = {
         **chosen.fixed_limits,
@@ -139,9 +144,11 @@ def _unknown(dialect: Dialect, variant: str, name: str, names: Mapping[str, str]
     return f"{where} has no parameter {name!r}", hint or f"known: {', '.join(names)}"
 
 
-def _checked(dialect: Dialect, parameter: Parameter, value: object) -> object:
-    if parameter.domain.holds(value):
-        return require(parameter.name, value, parameter.domain)
+def _checked(dialect: Dialect, parameter: Parameter, value: object, mode: Mode | None = None) -> object:
+    unread = (Whole(), Real()) if mode and parameter.name in mode.unread else ()
+    for domain in (parameter.domain, *unread):
+        if domain.holds(value):
+            return require(parameter.name, value, domain)
     words = parameter.engine_words(value)
     hint = f"{dialect.name} itself says: {words}" if words else ""
     raise ParameterError(parameter.name, value, parameter.domain.text, hint)

@@ -49,6 +49,14 @@ def _temperature_words(value: object) -> str:
     return f"{words} If you're looking for greedy decoding strategies, set `do_sample=False`." if greedy else words
 
 
+def _bad_words_refusal(value: object) -> str:
+    if not isinstance(value, list) or not value:
+        return f"`bad_words_ids` has to be a non-empty list, but is {value}."
+    if any(not isinstance(words, list) for words in value):
+        return f"`bad_words_ids` has to be a list of lists, but is {value}."
+    return f"Each list in `bad_words_ids` has to be a list of positive integers, but is {value}."
+
+
 PARAMETERS = (
     Parameter(
         name="do_sample", domain=Truth(), default=False, default_source=_DEFAULTS,
@@ -84,8 +92,7 @@ PARAMETERS = (
         meaning="divides the logits of every id in input_ids, the prompt included; 1.0 is off",
     ),
     Parameter(
-        name="bad_words_ids", domain=TokenSequences(), canonical="bad_words_ids",
-        refusal="`bad_words_ids` has to be a non-empty list of lists of positive integers",
+        name="bad_words_ids", domain=TokenSequences(least=1), canonical="bad_words_ids", refusal=_bad_words_refusal,
         meaning="sequences of ids that must not be completed; an end id alone is dropped from the list",
     ),
     Parameter(
@@ -244,6 +251,7 @@ def _dialect(version: str, scope: Scope, padding: str) -> Dialect:
                             when=lambda values: not values["do_sample"],
                             draw=Greedy(),
                             reads=("do_sample",),
+                            unread=("temperature", "top_k", "top_p", "min_p", "typical_p"),
                             ignores="do_sample is false; the engine itself only warns that the flag may be ignored",
                         ),
                         Mode(name="sample", steps=(*processors, *_WARPERS), reads=("do_sample",)),
