@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
@@ -89,21 +89,21 @@ class SamplingParams:
     """Subtracted from each id of the output, once for each time. Off: 0."""
     penalty_last_n: int | None = None
     """How many of the last tokens the three penalties look at. 0: all."""
-    logit_bias: Any = None
-    """Token id to a number added to its logit. Off: {}."""
-    allowed_token_ids: Any = None
+    logit_bias: dict[str, float] | None = None
+    """Token id (keys may be strings, as in JSON) to a number added to its logit. Off: {}."""
+    allowed_token_ids: Sequence[int] | None = None
     """The only ids that may be drawn. None or empty: all."""
-    bad_words: Any = None
+    bad_words: Sequence[str] | None = None
     """Texts that must not be completed; needs the model's tokenizer. Off: []."""
-    bad_words_ids: Any = None
+    bad_words_ids: Sequence[Sequence[int]] | None = None
     """Sequences of ids that must not be completed. Off: []."""
     min_tokens: int | None = None
     """No end or stop before this many tokens. Off: 0."""
     max_tokens: int | None = None
     """At most this many tokens. None: the caller decides."""
-    stop: Any = None
+    stop: Sequence[str] | None = None
     """Texts that end the output. Off: []."""
-    stop_token_ids: Any = None
+    stop_token_ids: Sequence[int] | None = None
     """Token ids that end the output, beside the model's own. Off: []."""
     include_stop_str_in_output: bool | None = None
     """Whether the stop text that matched stays in the output. Off: false."""

@@ -1,0 +1,5 @@
+"""``fairdraw compare``."""
+
+
+def compare_command(*a, **k):
+    return 2
