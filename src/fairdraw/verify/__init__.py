@@ -1,0 +1,1 @@
+"""Whether two plans mean the same, and whether draws follow their law."""
