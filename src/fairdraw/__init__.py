@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from fairdraw.context import ModelFacts
 from fairdraw.errors import FairdrawError, LogitsError, ParameterError, PlanError, UnavailableError
+from fairdraw.generation.loop import generate
+from fairdraw.generation.result import Completion
 from fairdraw.history import History
 from fairdraw.limits import Limits
+from fairdraw.logprobs import logprobs
+from fairdraw.models import load as load_model
 from fairdraw.params import SamplingParams
 from fairdraw.plan import Plan
 from fairdraw.sampling import Drawn, law, sample, sample_many
@@ -16,6 +20,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "STREAM_VERSION",
+    "Completion",
     "Drawn",
     "FairdrawError",
     "History",
@@ -28,7 +33,10 @@ __all__ = [
     "SamplingParams",
     "UnavailableError",
     "Weights",
+    "generate",
     "law",
+    "load_model",
+    "logprobs",
     "sample",
     "sample_many",
 ]

@@ -1,0 +1,28 @@
+"""Shared by all tests: one BLAS thread, repeatable hypothesis, the real rows."""
+
+from __future__ import annotations
+
+import os
+
+# Before NumPy is imported: several BLAS threads on shared cores cost far more than they bring.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.load_profile("repeatable")
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(scope="session")
+def real_rows() -> np.ndarray:
+    """Ten rows of SmolLM2's logits, float32, shape (10, 49152); their numbers stand in smollm2_rows.json."""
+    from safetensors.numpy import load_file
+
+    return load_file(GOLDEN / "smollm2_rows.safetensors")["logits"]
