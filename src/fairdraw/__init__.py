@@ -14,12 +14,14 @@ from fairdraw.params import SamplingParams
 from fairdraw.plan import Plan
 from fairdraw.sampling import Drawn, law, sample, sample_many
 from fairdraw.streams.noise import STREAM_VERSION
+from fairdraw.verify.comparison import Comparison, compare
 from fairdraw.weights import Weights
 
 __version__ = "0.1.0"
 
 __all__ = [
     "STREAM_VERSION",
+    "Comparison",
     "Completion",
     "Drawn",
     "FairdrawError",
@@ -33,6 +35,7 @@ __all__ = [
     "SamplingParams",
     "UnavailableError",
     "Weights",
+    "compare",
     "generate",
     "law",
     "load_model",

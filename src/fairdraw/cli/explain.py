@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from fairdraw.cli.inputs import Rows, model_named, read_rows, row_after
 from fairdraw.cli.output import bar, percent, print_json, stdout, table, words
 from fairdraw.dialects.finding import find_dialect
+from fairdraw.dialects.reading import ENGINE_DEFAULT
 from fairdraw.errors import ParameterError
 from fairdraw.models import Model
 from fairdraw.plan import CUSTOM, Plan
 from fairdraw.plan_format import format_part, plain_value
 from fairdraw.sampling import law
+from fairdraw.stages import CutStage
 from fairdraw.weights import Weights
 
 
@@ -37,6 +39,7 @@ def explain_command(
         print_json(_json(resolved, rows, weights, loaded, top))
         return 0
     _print_plan(resolved)
+    _print_notes(resolved)
     if rows and weights:
         words(f"row {rows.numbers[0]} of {rows.source}, vocabulary {rows.logits.shape[1]}")
         _print_trace(weights)
@@ -86,6 +89,24 @@ def _print_plan(plan: Plan) -> None:
     out.print(f"runs: {stages}\n", soft_wrap=True)
 
 
+def notes(plan: Plan) -> list[str]:
+    """What a reader of the settings should not miss: what nobody asked for, and what was asked for in vain."""
+    found = []
+    cuts = {stage.name for stage in plan.stages if isinstance(stage, CutStage)}
+    for setting in plan.settings:
+        text = f"{setting.name}={_shown(setting.value)}"
+        if setting.origin == ENGINE_DEFAULT and setting.effect in cuts:
+            found.append(f"nobody asked for {text}: it is the engine's default")
+        if setting.origin != ENGINE_DEFAULT and setting.effect.startswith(("ignored", "not used")):
+            found.append(f"{text} has no effect: {setting.effect}")
+    return found
+
+
+def _print_notes(plan: Plan) -> None:
+    for note in notes(plan):
+        stdout().print(f"note: {note}", soft_wrap=True)
+
+
 def _shown(value: object) -> str:
     return (
         "unset"
@@ -124,7 +145,7 @@ def _print_open(weights: Weights, text: Callable[[int], str]) -> None:
 
 
 def _json(plan: Plan, rows: Rows | None, weights: Weights | None, model: Model | None, top: int) -> dict[str, object]:
-    data: dict[str, object] = {"plan": plan.to_json()}
+    data: dict[str, object] = {"plan": plan.to_json(), "notes": notes(plan)}
     if rows is None or weights is None:
         return data
     best = sorted(weights.support.tolist(), key=lambda token: (-weights.probabilities[token], token))[:top]
