@@ -36,7 +36,12 @@ def _dialect(dialect: Dialect) -> str:
         if name:
             parts.append(f"### {dialect.name}: {name}\n\n{variant.meaning}")
         rows = [
-            (f"`{p.name}`", f"`{plain_value(p.default)}`" if p.default is not None else "unset", p.domain.text, p.meaning)
+            (
+                f"`{p.name}`",
+                f"`{plain_value(p.default)}`" if p.default is not None else "unset",
+                p.domain.text,
+                p.meaning,
+            )
             for p in variant.parameters
         ]
         parts.append(table(("parameter", "default", "must be", "meaning"), rows))
@@ -55,7 +60,11 @@ def stages_page() -> str:
             summary = (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
             parts.append(f"### `{name}`\n\n{summary}")
             rows = [
-                (f"`{f.name}`", kind.domains[f.name].text, "required" if "MISSING" in repr(f.default) else f"`{f.default}`")
+                (
+                    f"`{f.name}`",
+                    kind.domains[f.name].text,
+                    "required" if "MISSING" in repr(f.default) else f"`{f.default}`",
+                )
                 for f in fields(kind)
             ]
             if rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fairdraw.arrays import as_logits
 from fairdraw.cli.explain import rows_for, token_text
 from fairdraw.cli.inputs import Rows, model_named
 from fairdraw.cli.output import number, percent, print_json, stdout, table, words
@@ -41,8 +42,9 @@ def compare_command(
         )
     results = []
     with progress("Comparing rows", len(rows.numbers)) as show:
-        for values in rows.logits:
-            results.append(compare(a, b, values, history=rows.history))
+        for number_of_row, values in zip(rows.numbers, rows.logits, strict=True):
+            row_of_logits = as_logits(values, f"logits row {number_of_row}")
+            results.append(compare(a, b, row_of_logits, history=rows.history))
             show(len(results))
     code = exit_code(results)
     if as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from fairdraw.arrays import as_logits
 from fairdraw.cli.inputs import Rows, model_named, read_rows, row_after
 from fairdraw.cli.output import bar, percent, print_json, stdout, table, words
 from fairdraw.dialects.finding import find_dialect
@@ -34,7 +35,8 @@ def explain_command(
     loaded = model_named(model or "smollm2") if prompt is not None or model is not None else None
     resolved = Plan.parse(plan, facts=loaded.facts if loaded else None)
     rows = rows_for(prompt, logits, tensor, row or 0, prompt_ids, output_ids, loaded)
-    weights = law(resolved, rows.logits[0], history=rows.history) if rows else None
+    values = as_logits(rows.logits[0], f"logits row {rows.numbers[0]}") if rows else None
+    weights = law(resolved, values, history=rows.history) if rows else None
     if as_json:
         print_json(_json(resolved, rows, weights, loaded, top))
         return 0
