@@ -129,15 +129,20 @@ def merged(first: list[Key], second: list[Key]) -> list[Key]:
 
     What only the first has may stand at the same place; the table of the stages then says which one comes first.
     """
-    out, rank = list(first), list(STAGES)
+    out = list(first)
     for place, key in enumerate(second):
         if key in first:
             continue
         spot = out.index(second[place - 1]) + 1 if place else 0
-        while spot < len(out) and out[spot] not in second and rank.index(out[spot][0]) < rank.index(key[0]):
+        while spot < len(out) and out[spot] not in second and _rank(out[spot]) < _rank(key):
             spot += 1
         out.insert(spot, key)
     return out
+
+
+def _rank(key: Key) -> int:
+    """Place of a stage in the table; a user's own stage comes last."""
+    return [*STAGES, key[0]].index(key[0])
 
 
 def _field_differences(key: Key, own: Stage, theirs: Stage) -> list[Difference]:
