@@ -101,7 +101,7 @@ def _as_float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
     if array.dtype == np.float32:
         row = array
     elif array.dtype.kind == "f" or array.dtype.name == "bfloat16":
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             row = array.astype(np.float32)
     else:
         hint = "logits.astype(numpy.float32) if these really are logits" if array.dtype.kind in "iu" else ""

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.domains import TokenIds, Whole, require
-from fairdraw.errors import ParameterError
+from fairdraw.domains import TOKEN_ID, TokenIds, Whole, require
 
 Scope = Literal["all", "output", "padded"]
 """Which tokens a penalty sees: prompt and output; output alone; prompt and output with the left padding."""
@@ -85,8 +84,7 @@ class History:
 
     def append(self, token: int) -> None:
         """Add a drawn id."""
-        if isinstance(token, bool) or not 0 <= token < 2**31:
-            raise ParameterError("token", token, "a token id (a whole number >= 0)")
+        token = int(require("token", token, TOKEN_ID))  # type: ignore[call-overload]
         self._tokens.append(token)
         for (scope, window), counter in self._counters.items():
             counter[token] += 1
