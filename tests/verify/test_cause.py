@@ -74,6 +74,18 @@ CASES = {
         SIX,
         "fairdraw applies temperature before top_p and min_p, the composed plan after them.",
     ),
+    "temperature behind two cuts or before them": (
+        "custom: top_p(p=0.99) > min_p(p=0.3) > temperature(value=2)",
+        "fairdraw: temperature=2 top_p=0.99 min_p=0.3",
+        SIX,
+        "fairdraw applies temperature before top_p and min_p, the composed plan after them.",
+    ),
+    "one of two cuts of a kind": (
+        "candle: TopK k=2 closure_top_k=4 temperature=1",
+        "transformers: do_sample=true top_k=4",
+        SIX,
+        "only candle has k=2 (top_k).",
+    ),
     "another number": (
         "fairdraw: temperature=0.7",
         "nano_vllm: temperature=0.72",
@@ -189,6 +201,18 @@ def test_a_plan_that_takes_over_everything_has_the_other_plans_stages() -> None:
     b = fd.Plan.parse("custom: top_k(k=3) > top_p(p=0.5) > checkpoint() > temperature(value=3)")
     mixed = take_over(a, b, differences(a, b, masked=True))
     assert mixed.stages == b.stages
+
+
+def test_differences_that_only_round_come_last() -> None:
+    a = fd.Plan.parse("transformers: do_sample=true temperature=0.7 top_k=40 top_p=0.9")
+    b = fd.Plan.parse("candle: TopKThenTopP k=40 p=0.9 temperature=0.7")
+    assert [(difference.name, difference.quiet) for difference in differences(a, b)] == [
+        ("top_k.ties", False),
+        ("top_p.mass", False),
+        ("top_p.ties", False),
+        ("temperature.operation", True),
+        ("top_p.p", True),
+    ]
 
 
 def test_what_a_plan_takes_over_alone_finds_its_place_by_the_table_of_stages() -> None:
