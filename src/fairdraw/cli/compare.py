@@ -12,6 +12,7 @@ from fairdraw.errors import ParameterError
 from fairdraw.models.progress import progress
 from fairdraw.plan import Plan
 from fairdraw.verify.comparison import Comparison, compare
+from fairdraw.verify.drawing import POWER, DrawnComparison, compare_draws
 
 CODES = {"same": 0, "differ": 1, "could not tell": 3}
 
@@ -40,22 +41,50 @@ def compare_command(
         raise ParameterError(
             "--logits", None, "given (or --prompt): plans are compared on rows", "FILE.npy, for instance"
         )
-    results = []
-    with progress("Comparing rows", len(rows.numbers)) as show:
-        for number_of_row, values in zip(rows.numbers, rows.logits, strict=True):
-            row_of_logits = as_logits(values, f"logits row {number_of_row}")
-            results.append(compare(a, b, row_of_logits, history=rows.history))
-            show(len(results))
+    results = _compare_rows(a, b, rows)
+    drawn = _draw_rows(a, b, rows, draws, seed) if draws else []
     code = exit_code(results)
     if as_json:
-        print_json({"source": rows.source, "rows": _json(rows, results), "verdict": _overall(code)})
+        print_json({"source": rows.source, "rows": _json(rows, results, drawn), "verdict": _overall(code)})
         return code
     words(f"a: {a}\nb: {b}\n{rows.source}, vocabulary {rows.logits.shape[1]}")
     if len(results) == 1:
         _print_one(results[0], token_text(loaded))
     else:
         _print_many(rows, results)
+    _print_drawn(rows, drawn, token_text(loaded))
     return code
+
+
+def _compare_rows(a: Plan, b: Plan, rows: Rows) -> list[Comparison]:
+    results = []
+    with progress("Comparing rows", len(rows.numbers)) as show:
+        for number_of_row, values in zip(rows.numbers, rows.logits, strict=True):
+            row_of_logits = as_logits(values, f"logits row {number_of_row}")
+            results.append(compare(a, b, row_of_logits, history=rows.history))
+            show(len(results))
+    return results
+
+
+def _draw_rows(a: Plan, b: Plan, rows: Rows, draws: int, seed: int) -> list[DrawnComparison]:
+    """Draws at the position that the history says; both plans use the same noise."""
+    results = []
+    total = 2 * draws
+    with progress("Drawing", total * len(rows.numbers)) as show:
+        for index, values in enumerate(rows.logits):
+            results.append(
+                compare_draws(
+                    a,
+                    b,
+                    values,
+                    draws=draws,
+                    seed=seed,
+                    position=len(rows.history),
+                    history=rows.history,
+                    on_progress=lambda done, index=index: show(index * total + done),
+                )
+            )
+    return results
 
 
 def exit_code(results: Sequence[Comparison]) -> int:
@@ -114,10 +143,49 @@ def _print_many(rows: Rows, results: Sequence[Comparison]) -> None:
         out.print(f"rows {', '.join(here)}: {reason}" if len(here) > 1 else f"row {here[0]}: {reason}", soft_wrap=True)
 
 
+def _print_drawn(rows: Rows, drawn: Sequence[DrawnComparison], text: Callable[[int], str]) -> None:
+    """For each row, four lines: each plan's draws by its own law, and by the other's."""
+    if not drawn:
+        return
+    lines = [
+        (
+            number_of_row,
+            f"{tokens} by {law}",
+            f"{f.largest_deviation:.4f} at {text(f.largest_deviation_id)}",
+            f"{f.outside} ({percent(f.outside / result.draws)})",
+            f"{f.test.statistic:.1f} / {f.test.degrees_of_freedom}",
+            f"{f.test.p_value:.3g}",
+            "follows" if f.follows else "refuted",
+            number(f.smallest_detectable),
+        )
+        for number_of_row, result in zip(rows.numbers, drawn, strict=True)
+        for tokens, law, f in (
+            ("a", "a", result.a_by_a),
+            ("b", "b", result.b_by_b),
+            ("a", "b", result.a_by_b),
+            ("b", "a", result.b_by_a),
+        )
+    ]
+    headings = ("row", "draws of, law of", "max |freq - p|", "outside", "G / df", "p-value", "", "detectable")
+    first = drawn[0]
+    drawn_at = f"seed {first.seed}, position {first.position}"
+    title = f"{first.draws} draws of each plan, {drawn_at}; pooled G-test, level {first.level:g}"
+    out = stdout()
+    out.print(table(title, [(heading, "right" if heading == "row" else "left") for heading in headings], lines))
+    out.print(
+        f"detectable: total variation from which on the test sees a difference with power {POWER:g}", soft_wrap=True
+    )
+
+
 def _ids(ids: Sequence[int], text: Callable[[int], str]) -> str:
     shown = ", ".join(text(token) for token in ids[:8])
     return f"{shown} and {len(ids) - 8} more" if len(ids) > 8 else shown or "-"
 
 
-def _json(rows: Rows, results: Sequence[Comparison]) -> list[dict[str, object]]:
-    return [{"row": n, **result.to_json()} for n, result in zip(rows.numbers, results, strict=True)]
+def _json(rows: Rows, results: Sequence[Comparison], drawn: Sequence[DrawnComparison]) -> list[dict[str, object]]:
+    entries: list[dict[str, object]] = [
+        {"row": n, **result.to_json()} for n, result in zip(rows.numbers, results, strict=True)
+    ]
+    for entry, frequencies in zip(entries, drawn, strict=False):
+        entry["drawn"] = frequencies.to_json()
+    return entries
