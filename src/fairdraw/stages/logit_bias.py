@@ -34,6 +34,5 @@ class LogitBias(EditStage):
         """The listed ids and their new scores."""
         ids = np.array([token for token, _ in self.bias], np.int64)
         known_ids("logit_bias", ids, scores.size)
-        added = np.array([bias for _, bias in self.bias], np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            return ids, scores[ids] + added
+            return ids, scores[ids] + np.array([bias for _, bias in self.bias], np.float32)

@@ -49,8 +49,8 @@ class RepetitionPenalty(EditStage):
         """The ids seen and their new scores."""
         ids, _ = context.history.counts(self.scope, self.window)
         ids = ids[known_ids("history", ids, scores.size, self.unknown_ids)]
-        old, penalty = scores[ids], np.float32(self.penalty)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            old, penalty = scores[ids], np.float32(self.penalty)
             return ids, np.where(old < 0, old * penalty, old / penalty)
 
 
@@ -96,7 +96,8 @@ class PresenceFrequencyPenalty(EditStage):
         ids, counts = context.history.counts(self.scope, self.window)
         known = known_ids("history", ids, scores.size, self.unknown_ids)
         ids, counts = ids[known], counts[known]
-        often, once = counts.astype(np.float32) * np.float32(self.frequency), np.float32(self.presence)
-        subtracted_once = self.operation == "together"
-        values = scores[ids] - (often + once) if subtracted_once else scores[ids] - often - once
+        with np.errstate(over="ignore", invalid="ignore"):
+            often, once = counts.astype(np.float32) * np.float32(self.frequency), np.float32(self.presence)
+            subtracted_once = self.operation == "together"
+            values = scores[ids] - (often + once) if subtracted_once else scores[ids] - often - once
         return ids, values.astype(np.float32, copy=False)
