@@ -46,6 +46,11 @@ def test_only_the_low_32_bits_of_a_seed_count():
     assert bits(TorchGenerator(2**63 + 42).exponentials(4)) == TORCH_42
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_of_the_low_32_bits_count(seed):
+    assert TorchGenerator(seed).words(3).tolist() == mt19937(seed).random_raw(3).tolist()
+
+
 def test_the_state_is_carried_on():
     generator = TorchGenerator(42)
     parts = [generator.exponentials(count) for count in (1, 0, 2, 1)]
