@@ -99,15 +99,16 @@ def _settled(real: Row, drawn: Row) -> tuple[Row, ...]:
     """The row of the law, keeping what the draw keeps; then, if its last cut is in doubt, how else it may fall."""
     if not real.others and np.array_equal(real.kept, drawn.kept):
         return (real,)
-    sets = [row.kept for row in (real, *real.others)]
-    certain, possible = sets[0], sets[0]
-    for kept in sets[1:]:
-        certain, possible = np.intersect1d(certain, kept), np.union1d(possible, kept)
+    certain, possible = real.kept, real.kept
+    for row in real.others:
+        certain, possible = np.intersect1d(certain, row.kept), np.union1d(possible, row.kept)
+    for ids in real.doubtful:
+        certain, possible = np.setdiff1d(certain, ids), np.union1d(possible, ids)
     agree = np.isin(certain, drawn.kept).all() and np.isin(drawn.kept, possible).all()
     assert agree, "law and draw differ beyond doubt"
     law = replace(real, kept=drawn.kept, open_ties=drawn.open_ties)
     others = (row for row in (real, *real.others) if not np.array_equal(row.kept, drawn.kept))
-    return tuple(replace(row, others=()) for row in (law, *others))
+    return tuple(replace(row, others=(), doubtful=()) for row in (law, *others))
 
 
 def _tossed(stage: Stage, noise: Noise, index: int) -> Stage:

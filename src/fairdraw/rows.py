@@ -4,7 +4,7 @@
 
     edit      rescored  edited  forbid  at_temperature  checkpoint
     measure   at  best  typical  reach  at_least  entropy  kept_share
-    cut       keep
+    cut       keep  keep_share
 """
 
 from __future__ import annotations
@@ -37,6 +37,18 @@ class Ranking(NamedTuple):
     blur: float = 0
     """Keys as near as this may stand the other way round in the other arithmetic."""
 
+    def near(self, count: int) -> slice:
+        """Where the keys are that may stand on the other side of the last one counted."""
+        last = self.keys[count - 1]
+        low = np.searchsorted(self.keys, last - self.blur, side="left")
+        return slice(int(low), int(np.searchsorted(self.keys, last + self.blur, side="right")))
+
+    def turned(self, span: slice) -> Ranking:
+        """The same with one stretch the other way round; ids with equal keys keep their order."""
+        place = np.arange(self.ids.size)
+        place[span] = span.start + np.argsort(-self.keys[span], kind="stable")
+        return Ranking(self.ids[place], self.keys[place])
+
 
 class Reach(NamedTuple):
     """How many tokens of a ranking pass a test: for sure, by this arithmetic, at most."""
@@ -58,6 +70,8 @@ class Row:
     """Tie groups of which an engine keeps an unspecified part."""
     others: tuple[Row, ...] = ()
     """This row, had the last cut fallen on the other side of a threshold in doubt."""
+    doubtful: tuple[Ids, ...] = ()
+    """Ids near the last cut whose order is in doubt."""
 
     @classmethod
     def of(cls, logits: Scores, arithmetic: type[Masses]) -> Row:
@@ -144,10 +158,6 @@ class Row:
         before = np.concatenate([sums[:1] * 0, sums[:-1]])
         need, doubt = self.masses.threshold(share, self.total, boundary), self.total * DOUBT
         sure, count, possible = (max(1, int(np.count_nonzero(before < x))) for x in (need - doubt, need, need + doubt))
-        keys, blur = ranking.keys, ranking.blur
-        if blur and count < keys.size and 0 < keys[count] - keys[count - 1] <= blur:
-            near = np.searchsorted(keys, [keys[count] - blur, keys[count - 1] + blur + 1e-9], side="left")
-            sure, possible = min(sure, int(near[0])), max(possible, int(near[1]))
         return Reach(sure, count, possible)
 
     def at_least(self, share: float, of: Literal["best", "total"], boundary: Boundary) -> Reach:
@@ -194,6 +204,23 @@ class Row:
     def keep(self, ranking: Ranking, reach: Reach | int, ties: Ties) -> Row:
         """Keep the first of a ranking, at least one, and settle equal keys at the cut."""
         return self.cut(reach, lambda count: first_of(ranking, max(count, 1), ties))
+
+    def keep_share(self, ranking: Ranking, share: float, boundary: Boundary, ties: Ties) -> Row:
+        """Keep the first of a blurred ranking by mass.
+
+        Remember what the other order near the cut would keep and, where equal keys stay together, what keys that
+        only rounding tells apart would.
+        """
+        reach = self.reach(ranking, share, boundary)
+        row, span = self.keep(ranking, reach, ties), ranking.near(reach.count)
+        if ranking.keys[span.start] == ranking.keys[span.stop - 1]:
+            return row
+        turned = ranking.turned(span)
+        other = self.keep(turned, self.reach(turned, share, boundary), ties)
+        together = (self.keep(ranking, span.stop, ties),) if ties == "all" else ()
+        sets = {r.kept.tobytes(): r for r in (*row.others, replace(other, others=()), *other.others, *together)}
+        sets.pop(row.kept.tobytes(), None)
+        return replace(row, others=tuple(sets.values()), doubtful=(ranking.ids[span],))
 
     def cut(self, reach: Reach | int, choose: Callable[[int], tuple[Ids, tuple[Ids, ...]]]) -> Row:
         """Keep what ``choose`` says for the count reached; remember what it says if the count is in doubt."""

@@ -48,3 +48,26 @@ def test_p_one_keeps_everything():
 def test_forbidden_tokens_do_not_count_towards_the_entropy():
     assert kept([*np.log(FIVE), -np.inf], Typical(p=0.39)) == [1, 2]
     assert kept([*SIX[:3], -50.0], TopK(k=3), Typical(p=0.3)) == kept(SIX[:3], Typical(p=0.3))
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 12])
+@pytest.mark.parametrize("temperature", [0.5, 0.7, 1.0, 2.0])
+def test_two_groups_equally_far_from_the_entropy_are_readings_each_alone_and_together(count, temperature):
+    """One token weighs as much as all others together: which side is nearer hangs on the last digit."""
+    row = np.float32([temperature * np.log(count), *[0.0] * count])
+    few = law(row, Temperature(value=temperature), Typical(p=0.4))
+    sets = [w.support.tolist() for w in (few, *few.others)]
+    assert sorted(sets) == [[0], list(range(count + 1)), list(range(1, count + 1))]
+    both = law(row, Temperature(value=temperature), Typical(p=0.6))
+    assert (both.support.size, both.others) == (count + 1, ())
+
+
+def test_law_and_draw_agree_on_coarse_and_on_flat_rows():
+    random = np.random.default_rng(11)
+    for vocab in (40, 1000, 32768):
+        for width in (0.05, 1.0, 3.0):
+            row = (random.normal(size=vocab) * width).astype(np.float32)
+            coarse = (row.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+            for p in (0.2, 0.5, 0.9, 0.999):
+                assert law(row, Typical(p=p)).probabilities.sum() == pytest.approx(1.0)
+                assert law(coarse, Typical(p=p)).probabilities.sum() == pytest.approx(1.0)

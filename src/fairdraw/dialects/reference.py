@@ -17,6 +17,7 @@ from fairdraw.stages import Mask, Temperature, TopK, TopP
 PARAMETERS = (
     Parameter(
         name="temperature", domain=Real(0, open="low"), default=1.0, canonical="temperature",
+        default_source="the function's signature",
         refusal="AssertionError, without words", meaning="divides the logits in float32; 1.0 changes nothing",
     ),
     Parameter(

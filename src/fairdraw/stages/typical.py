@@ -44,5 +44,4 @@ class Typical(CutStage):
         """Return the row with the most typical tokens."""
         if self.p >= 1:
             return row
-        ranking = row.typical
-        return row.keep(ranking, row.reach(ranking, self.p, self.boundary), self.ties)
+        return row.keep_share(row.typical, self.p, self.boundary, self.ties)
