@@ -10,18 +10,26 @@ import fairdraw
 from fairdraw.cli.compare import compare_command
 from fairdraw.cli.dialects import dialects_command
 from fairdraw.cli.explain import explain_command
+from fairdraw.cli.flags import GENERAL, IDS, TEXT, WHOLE, SamplingFlags
 from fairdraw.cli.generate import generate_command
+from fairdraw.cli.inputs import Source
+from fairdraw.dialects import DIALECTS
 from fairdraw.logprobs import Meaning
-from fairdraw.params import SamplingParams
 
 app = App(
     name="fairdraw",
     help="Logits into tokens, exactly, reproducibly and provably.",
-    version=f"fairdraw {fairdraw.__version__}, stream version {fairdraw.STREAM_VERSION}",
+    version=f"fairdraw {fairdraw.__version__}, stream version {fairdraw.STREAM_VERSION}\n{' '.join(DIALECTS)}",
+    version_format="plaintext",
 )
-Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON object instead of text.")]
-Flags = Annotated[SamplingParams, Parameter(name="*")]
-Ids = Annotated[tuple[int, ...], Parameter(negative="")]
+Json = Annotated[
+    bool,
+    Parameter(name="--json", negative="", show_default=False, help="Print one JSON object instead of text."),
+]
+Flags = Annotated[SamplingFlags, Parameter(name="*")]
+Int = Annotated[int, WHOLE]
+Ids = Annotated[tuple[int, ...], IDS]
+General = Parameter(group=GENERAL)
 
 
 @app.command
@@ -29,13 +37,13 @@ def generate(
     prompt: str,
     /,
     *,
-    plan: str | None = None,
-    dialect: str = "fairdraw",
-    params: Flags = SamplingParams(),  # noqa: B008
-    model: str = "smollm2",
-    prompt_format: Annotated[Literal["chat", "text"], Parameter(name="--format")] = "chat",
-    logprobs_mean: Meaning = "raw",
-    as_json: Json = False,
+    plan: Annotated[str | None, General] = None,
+    dialect: Annotated[str | None, General] = None,
+    params: Flags = SamplingFlags(),  # noqa: B008
+    logprobs_mean: Annotated[Meaning | None, Parameter(group=TEXT)] = None,
+    model: Annotated[str, General] = "smollm2",
+    prompt_format: Annotated[Literal["chat", "text"], Parameter(name="--format", group=GENERAL)] = "chat",
+    as_json: Annotated[Json, General] = False,
 ) -> int:
     """Write a text with a real model and print it as it comes.
 
@@ -44,15 +52,16 @@ def generate(
     prompt
         What to answer (or, with --format text, to go on from).
     plan
-        How to draw, as text: "candle: TopK k=40 temperature=0.7". Instead of the parameters as flags.
+        How to draw, as text, instead of the flags below: "candle: TopK k=40 temperature=0.7".
+        ``fairdraw dialects`` lists the engines and their parameters.
     dialect
-        Which engine reads the flags.
+        Which engine reads the flags below: fairdraw if not given.
     model
         Where the logits come from.
     prompt_format
         A message in the model's chat template, or plain text.
     logprobs_mean
-        What reported logprobs mean: the model's own row; after temperature; under the law drawn from.
+        What they mean: the model's own row (raw, if not given); after temperature; under the law drawn from.
     """
     return generate_command(
         prompt,
@@ -74,11 +83,11 @@ def explain(
     prompt: str | None = None,
     logits: str | None = None,
     tensor: str | None = None,
-    row: int | None = None,
+    row: Annotated[int | None, WHOLE] = None,
     prompt_ids: Ids = (),
     output_ids: Ids = (),
     model: str | None = None,
-    top: int = 10,
+    top: Int = 10,
     as_json: Json = False,
 ) -> int:
     """Show every effective value of a plan with its origin, and what each stage does to a row.
@@ -92,20 +101,19 @@ def explain(
     logits
         Show it on a row of a file: .npy, .npz or .safetensors.
     tensor
-        Name of the array in a file that has several.
+        Name of the array in a .npz or .safetensors file that has several.
     row
-        Number of the row; the first if the file has several.
+        Number of the row, from 0 (negative: from the end); the first if not given.
     prompt_ids
-        Token ids of the prompt, for penalties, when the row comes from a file.
+        Token ids of the prompt, for penalties: 11 12 13. Only with --logits.
     output_ids
-        Token ids drawn so far.
+        Token ids drawn so far. Only with --logits.
     model
         Model for --prompt (smollm2), or whose token texts label the ids of --logits.
     top
         How many of the best tokens to show.
     """
-    return explain_command(
-        plan,
+    source = Source(
         prompt=prompt,
         logits=logits,
         tensor=tensor,
@@ -113,9 +121,8 @@ def explain(
         prompt_ids=prompt_ids,
         output_ids=output_ids,
         model=model,
-        top=top,
-        as_json=as_json,
     )
+    return explain_command(plan, source, top=top, as_json=as_json)
 
 
 @app.command
@@ -127,12 +134,12 @@ def compare(
     logits: str | None = None,
     prompt: str | None = None,
     tensor: str | None = None,
-    row: int | None = None,
+    row: Annotated[int | None, WHOLE] = None,
     prompt_ids: Ids = (),
     output_ids: Ids = (),
     model: str | None = None,
-    draws: int = 0,
-    seed: int = 0,
+    draws: Int = 0,
+    seed: Int = 0,
     as_json: Json = False,
 ) -> int:
     """Say whether two plans sample from the same law on these rows, and if not, why.
@@ -150,34 +157,30 @@ def compare(
     prompt
         Or the row that the model gives after this message.
     tensor
-        Name of the array in a file that has several.
+        Name of the array in a .npz or .safetensors file that has several.
     row
-        Number of the row; without it, all.
+        Number of the row, from 0 (negative: from the end); all if not given.
     prompt_ids
-        Token ids of the prompt, for penalties, when the rows come from a file.
+        Token ids of the prompt, for penalties: 11 12 13. Only with --logits.
     output_ids
-        Token ids drawn so far.
+        Token ids drawn so far. Only with --logits.
     model
         Model for --prompt (smollm2), or whose token texts label the ids of --logits.
     draws
         Also draw this many tokens from each plan, and test them.
     seed
-        Seed of these draws.
+        Seed of these draws; both plans use the same noise.
     """
-    return compare_command(
-        plan_a,
-        plan_b,
-        logits=logits,
+    source = Source(
         prompt=prompt,
+        logits=logits,
         tensor=tensor,
         row=row,
         prompt_ids=prompt_ids,
         output_ids=output_ids,
         model=model,
-        draws=draws,
-        seed=seed,
-        as_json=as_json,
     )
+    return compare_command(plan_a, plan_b, source, draws=draws, seed=seed, as_json=as_json)
 
 
 @app.command

@@ -2,57 +2,48 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Sequence
 
 from fairdraw.arrays import as_logits
-from fairdraw.cli.explain import rows_for, token_text
-from fairdraw.cli.inputs import Rows, model_named
-from fairdraw.cli.output import number, percent, print_json, stdout, table, words
-from fairdraw.errors import ParameterError
+from fairdraw.cli.explain import listed, token_text
+from fairdraw.cli.inputs import Rows, Source
+from fairdraw.cli.output import Kind, number, percent, print_json, print_table, say, words
+from fairdraw.domains import COUNTER, SEED, Whole, require
+from fairdraw.errors import PlanError
 from fairdraw.models.progress import progress
 from fairdraw.plan import Plan
 from fairdraw.verify.comparison import Comparison, compare
 from fairdraw.verify.drawing import POWER, DrawnComparison, compare_draws
 
 CODES = {"same": 0, "differ": 1, "could not tell": 3}
+_PATIENCE_SECONDS = 10.0
+"""Whoever waits longer is told so."""
 
 
-def compare_command(
-    plan_a: str,
-    plan_b: str,
-    *,
-    logits: str | None,
-    prompt: str | None,
-    tensor: str | None,
-    row: int | None,
-    prompt_ids: Sequence[int],
-    output_ids: Sequence[int],
-    model: str | None,
-    draws: int,
-    seed: int,
-    as_json: bool,
-) -> int:
+def compare_command(plan_a: str, plan_b: str, source: Source, *, draws: int, seed: int, as_json: bool) -> int:
     """Compare on every row; print one table for one row, a line a row for several."""
-    loaded = model_named(model or "smollm2") if prompt is not None or model is not None else None
+    draws = int(require("--draws", draws, Whole(0, COUNTER.high)))  # type: ignore[call-overload]
+    seed = int(require("--seed", seed, SEED))  # type: ignore[call-overload]
+    if source.logits is None and source.prompt is None:
+        raise PlanError("compare needs rows", "--logits FILE, or --prompt TEXT for the row that the model gives")
+    loaded = source.load_model()
     facts = loaded.facts if loaded else None
     a, b = (Plan.parse(text, facts=facts) for text in (plan_a, plan_b))
-    rows = rows_for(prompt, logits, tensor, row, prompt_ids, output_ids, loaded)
-    if rows is None:
-        raise ParameterError(
-            "--logits", None, "given (or --prompt): plans are compared on rows", "FILE.npy, for instance"
-        )
+    rows = source.rows(loaded)
+    assert rows is not None
+    if not as_json:
+        words(f"a: {a}\nb: {b}\n{rows.source}, vocabulary {rows.logits.shape[1]}\n")
     results = _compare_rows(a, b, rows)
-    drawn = _draw_rows(a, b, rows, draws, seed) if draws else []
     code = exit_code(results)
+    if not as_json:
+        _print_laws(rows, results, token_text(loaded))
+    drawn = _draw_rows(a, b, rows, draws, seed) if draws else []
     if as_json:
         print_json({"source": rows.source, "rows": _json(rows, results, drawn), "verdict": _overall(code)})
-        return code
-    words(f"a: {a}\nb: {b}\n{rows.source}, vocabulary {rows.logits.shape[1]}")
-    if len(results) == 1:
-        _print_one(results[0], token_text(loaded))
     else:
-        _print_many(rows, results)
-    _print_drawn(rows, drawn, token_text(loaded))
+        _print_drawn(rows, drawn, token_text(loaded))
     return code
 
 
@@ -70,7 +61,9 @@ def _draw_rows(a: Plan, b: Plan, rows: Rows, draws: int, seed: int) -> list[Draw
     """Draws at the position that the history says; both plans use the same noise."""
     results = []
     total = 2 * draws
-    with progress("Drawing", total * len(rows.numbers)) as show:
+    everything = total * len(rows.numbers)
+    with progress(f"Drawing {draws} tokens of each plan", everything) as show:
+        told = _told(show, everything)
         for index, values in enumerate(rows.logits):
             results.append(
                 compare_draws(
@@ -81,10 +74,27 @@ def _draw_rows(a: Plan, b: Plan, rows: Rows, draws: int, seed: int) -> list[Draw
                     seed=seed,
                     position=len(rows.history),
                     history=rows.history,
-                    on_progress=lambda done, index=index: show(index * total + done),
+                    on_progress=lambda done, index=index: told(index * total + done),
                 )
             )
     return results
+
+
+def _told(show: Callable[[int], None], total: int) -> Callable[[int], None]:
+    """Progress that says once how long it takes, where no bar is seen."""
+    begun, silent = time.monotonic(), sys.stderr.isatty()
+
+    def told(done: int) -> None:
+        nonlocal silent
+        show(done)
+        elapsed = time.monotonic() - begun
+        if not silent and elapsed > 1:
+            silent = True
+            left = elapsed / done * (total - done)
+            if left > _PATIENCE_SECONDS:
+                words(f"drawing takes about {left:.0f} s more: the noise of every kept token; a cut makes it faster")
+
+    return told
 
 
 def exit_code(results: Sequence[Comparison]) -> int:
@@ -97,25 +107,32 @@ def _overall(code: int) -> str:
     return next(verdict for verdict, value in CODES.items() if value == code)
 
 
+def _print_laws(rows: Rows, results: Sequence[Comparison], text: Callable[[int], str]) -> None:
+    if len(results) == 1:
+        _print_one(results[0], text)
+    else:
+        _print_many(rows, results)
+
+
 def _print_one(result: Comparison, text: Callable[[int], str]) -> None:
     rows = [
         ("kept", result.kept_a, result.kept_b),
-        ("ids only here", _ids(result.only_a, text), _ids(result.only_b, text)),
+        ("ids only here", listed(result.only_a, text), listed(result.only_b, text)),
         ("mass outside the other", percent(result.mass_a_outside_b), percent(result.mass_b_outside_a)),
         ("entropy, nats", f"{result.entropy_a:.4f}", f"{result.entropy_b:.4f}"),
     ]
     if result.in_doubt_a or result.in_doubt_b:
-        rows.append(("in doubt (rounding)", _ids(result.in_doubt_a, text), _ids(result.in_doubt_b, text)))
+        rows.append(("in doubt (rounding)", listed(result.in_doubt_a, text), listed(result.in_doubt_b, text)))
     if result.tied_a or result.tied_b:
-        rows.append(("left open (equal)", _ids(result.tied_a, text), _ids(result.tied_b, text)))
-    out = stdout()
-    out.print(table("", [("", "left"), ("a", "wrap"), ("b", "wrap")], rows))
-    out.print(f"total variation  {number(result.total_variation)}")
-    out.print(f"max |dp|         {number(result.max_difference)} at {text(result.max_difference_id)}")
-    out.print(f"verdict          {result.verdict}", style="bold")
+        rows.append(("left open (equal)", listed(result.tied_a, text), listed(result.tied_b, text)))
+    print_table("", [("", "left"), ("a", "wrap"), ("b", "wrap")], rows)
+    place = f" at {text(result.max_difference_id)}" if result.max_difference else ""
+    say(f"total variation  {number(result.total_variation)}")
+    say(f"max |dp|         {number(result.max_difference)}{place}")
+    say(f"verdict          {result.verdict}", style="bold")
     for sentence in (result.reason, result.note):
         if sentence:
-            out.print(sentence, soft_wrap=True)
+            say(sentence)
 
 
 def _print_many(rows: Rows, results: Sequence[Comparison]) -> None:
@@ -133,14 +150,12 @@ def _print_many(rows: Rows, results: Sequence[Comparison]) -> None:
         for number_of_row, r in zip(rows.numbers, results, strict=True)
     ]
     headings = ("row", "verdict", "kept a", "kept b", "max |dp|", "total variation", "a outside b", "b outside a")
-    columns = [(heading, "left" if heading == "verdict" else "right") for heading in headings]
-    out = stdout()
-    out.print(table("", columns, lines))
+    print_table("", [(heading, "left" if heading == "verdict" else "right") for heading in headings], lines)
     counts = {verdict: sum(r.verdict == verdict for r in results) for verdict in CODES}
-    out.print(", ".join(f"{verdict} {count}" for verdict, count in counts.items() if count), style="bold")
-    for reason in dict.fromkeys(r.reason for r in results if r.reason):
-        here = [str(n) for n, r in zip(rows.numbers, results, strict=True) if r.reason == reason]
-        out.print(f"rows {', '.join(here)}: {reason}" if len(here) > 1 else f"row {here[0]}: {reason}", soft_wrap=True)
+    say(", ".join(f"{verdict} {count}" for verdict, count in counts.items() if count), style="bold")
+    for sentence in dict.fromkeys(s for r in results for s in (r.reason, r.note) if s):
+        here = [str(n) for n, r in zip(rows.numbers, results, strict=True) if sentence in (r.reason, r.note)]
+        say(f"row{'s' if len(here) > 1 else ''} {', '.join(here)}: {sentence}")
 
 
 def _print_drawn(rows: Rows, drawn: Sequence[DrawnComparison], text: Callable[[int], str]) -> None:
@@ -151,8 +166,9 @@ def _print_drawn(rows: Rows, drawn: Sequence[DrawnComparison], text: Callable[[i
         (
             number_of_row,
             f"{tokens} by {law}",
-            f"{f.largest_deviation:.4f} at {text(f.largest_deviation_id)}",
-            f"{f.outside} ({percent(f.outside / result.draws)})",
+            f"{f.largest_deviation:.4f}",
+            text(f.largest_deviation_id) if f.largest_deviation else "-",
+            percent(f.outside / result.draws) if f.outside else "0",
             f"{f.test.statistic:.1f} / {f.test.degrees_of_freedom}",
             f"{f.test.p_value:.3g}",
             "follows" if f.follows else "refuted",
@@ -166,20 +182,27 @@ def _print_drawn(rows: Rows, drawn: Sequence[DrawnComparison], text: Callable[[i
             ("b", "a", result.b_by_a),
         )
     ]
-    headings = ("row", "draws of, law of", "max |freq - p|", "outside", "G / df", "p-value", "", "detectable")
+    columns: list[tuple[str, Kind]] = [
+        ("row", "right"),
+        ("draws by law", "left"),
+        ("max |freq - p|", "right"),
+        ("at", "left"),
+        ("outside", "right"),
+        ("G / df", "right"),
+        ("p-value", "right"),
+        ("", "left"),
+        ("detectable", "right"),
+    ]
+    if len(drawn) == 1:
+        columns, lines = columns[1:], [line[1:] for line in lines]
     first = drawn[0]
-    drawn_at = f"seed {first.seed}, position {first.position}"
-    title = f"{first.draws} draws of each plan, {drawn_at}; pooled G-test, level {first.level:g}"
-    out = stdout()
-    out.print(table(title, [(heading, "right" if heading == "row" else "left") for heading in headings], lines))
-    out.print(
-        f"detectable: total variation from which on the test sees a difference with power {POWER:g}", soft_wrap=True
+    say()
+    say(f"{first.draws} draws of each plan, seed {first.seed}, position {first.position}", style="bold")
+    print_table("", columns, lines)
+    say(
+        f'"a by b": draws of a against the law of b; a pooled G-test that refutes a true law once in '
+        f"{1 / first.level:.0f}. Detectable: the total variation that it sees with power {POWER:g}."
     )
-
-
-def _ids(ids: Sequence[int], text: Callable[[int], str]) -> str:
-    shown = ", ".join(text(token) for token in ids[:8])
-    return f"{shown} and {len(ids) - 8} more" if len(ids) > 8 else shown or "-"
 
 
 def _json(rows: Rows, results: Sequence[Comparison], drawn: Sequence[DrawnComparison]) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairdraw.cli.output import print_json, stdout, table, words
+from fairdraw.cli.output import Kind, print_json, print_table, say, shown, words
 from fairdraw.dialects import DIALECTS
 from fairdraw.dialects.base import Dialect
 from fairdraw.dialects.finding import find_dialect
@@ -17,7 +17,7 @@ def dialects_command(engine: str | None, *, as_json: bool) -> int:
         print_json({"dialects": [_json(dialect) for dialect in DIALECTS.values()]})
         return 0
     rows = [(name, _variants(dialect), dialect.summary) for name, dialect in DIALECTS.items()]
-    stdout().print(table("", [("dialect", "left"), ("variants", "wrap"), ("in one line", "wrap")], rows))
+    print_table("", [("dialect", "left"), ("variants", "wrap"), ("in one line", "wrap")], rows)
     words("fairdraw dialects NAME shows its parameters")
     return 0
 
@@ -26,32 +26,21 @@ def _one(dialect: Dialect, as_json: bool) -> int:
     if as_json:
         print_json(_json(dialect))
         return 0
-    out = stdout()
-    out.print(dialect.name, style="bold")
-    out.print(f"{dialect.summary}\nread: {dialect.source}", soft_wrap=True)
+    say(dialect.name, style="bold")
+    say(f"{dialect.summary}\nread: {dialect.source}\n")
+    columns: list[tuple[str, Kind]] = [("parameter", "left"), ("default", "left"), ("must be", "wrap")]
     for name, variant in dialect.variants.items():
-        rows = [(p.name, _default(p.default), p.domain.text, p.meaning) for p in variant.parameters]
+        rows = [(p.name, shown(p.default), p.domain.text, p.meaning) for p in variant.parameters]
         title = f"{dialect.name}: {name}".rstrip(": ") + (f" ({variant.meaning})" if variant.meaning else "")
-        columns = [("parameter", "left"), ("default", "left"), ("must be", "wrap"), ("meaning", "wrap")]
-        out.print(table(title, columns, rows))
+        print_table(title, [*columns, ("meaning", "wrap")], rows)
     if dialect.unmodelled:
-        rows = [(name, meaning) for name, meaning in dialect.unmodelled.items()]
-        out.print(table("known, not modelled yet", [("parameter", "left"), ("meaning", "wrap")], rows))
+        unmodelled = list(dialect.unmodelled.items())
+        print_table("known, not modelled yet", [("parameter", "left"), ("meaning", "wrap")], unmodelled)
     return 0
 
 
 def _variants(dialect: Dialect) -> str:
     return " ".join(name for name in dialect.variants if name) or "-"
-
-
-def _default(value: object) -> str:
-    return (
-        "unset"
-        if value is None
-        else str(plain_value(value)).lower()
-        if isinstance(value, bool)
-        else str(plain_value(value))
-    )
 
 
 def _json(dialect: Dialect) -> dict[str, object]:

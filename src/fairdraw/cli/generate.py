@@ -7,16 +7,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from fairdraw.cli.inputs import model_named, plan_from
-from fairdraw.cli.output import print_json, stdout, table, words
+from fairdraw.cli.flags import MAX_TOKENS
+from fairdraw.cli.inputs import plan_from
+from fairdraw.cli.output import Kind, print_json, print_table, words
+from fairdraw.context import ModelFacts
+from fairdraw.errors import ParameterError, PlanError
 from fairdraw.generation.loop import Generation, start
 from fairdraw.generation.result import Completion
 from fairdraw.logprobs import Alternative, Meaning
-from fairdraw.models import Model
+from fairdraw.models import Model, load
 from fairdraw.params import SamplingParams
 
-MAX_TOKENS = 256
-"""How many tokens at most when nobody says."""
+
+_SOME_MODEL = ModelFacts(vocab_size=2**31, end_token_ids=(0,), encode=lambda text: [0])
+"""Enough to resolve a plan for its mistakes."""
+_KEPT = ("seed", "max_tokens", "n")
+"""Flags that go with ``--plan``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +35,22 @@ def generate_command(
     prompt: str,
     *,
     plan: str | None,
-    dialect: str,
+    dialect: str | None,
     params: SamplingParams,
     model: str,
     prompt_format: str,
-    logprobs_mean: Meaning,
+    logprobs_mean: Meaning | None,
     as_json: bool,
 ) -> int:
     """Write ``n`` texts; the text goes to stdout, seed and figures to stderr."""
-    if plan is None and params.min_tokens is None and params.bad_words is None:
-        # A mistake in the flags is said at once, before a model is fetched.
-        plan_from(plan, params, dialect, None)
-    loaded = model_named(model)
-    chosen = plan_from(plan, params, dialect, loaded.facts, kept=("seed", "max_tokens", "n"))
+    # A mistake in the flags is said at once, before a model is fetched.
+    plan_from(plan, params, dialect, _SOME_MODEL, kept=_KEPT)
+    if prompt_format == "text" and not prompt:
+        raise ParameterError("PROMPT", prompt, "not empty with --format text", "a text needs a token to go on from")
+    loaded = load(model)
+    chosen = plan_from(plan, params, dialect, loaded.facts, kept=_KEPT)
+    if logprobs_mean is not None and params.logprobs is None and chosen.limits.logprobs is None:
+        raise PlanError("--logprobs-mean needs --logprobs", "how many alternatives to report: --logprobs 5")
     limits = replace(chosen.limits, n=1)
     seed = params.seed if params.seed is not None else limits.seed
     limit = params.max_tokens if params.max_tokens is not None else limits.max_tokens
@@ -56,7 +65,7 @@ def generate_command(
             seed=seed,
             sample_index=index,
             max_tokens=MAX_TOKENS if limit is None else limit,
-            logprobs_mean=logprobs_mean,
+            logprobs_mean=logprobs_mean or "raw",
         )
         seed = generation.seed
         if count > 1 and not as_json:
@@ -94,8 +103,8 @@ def _report(timed: _Timed, model: Model) -> None:
             for e in done.logprobs
         ]
         title = f"logprobs, {done.logprobs[0].meaning}"
-        columns = [("token", "left"), ("logprob", "right"), ("rank", "right"), ("best", "wrap")]
-        stdout().print(table(title, columns, rows))
+        columns: list[tuple[str, Kind]] = [("token", "left"), ("logprob", "right"), ("rank", "right")]
+        print_table(title, [*columns, ("best", "wrap")], rows)
     why = done.finish_reason if done.stop_reason is None else f"{done.finish_reason}: {done.stop_reason!r}"
     speed = len(done.tokens) / timed.seconds if timed.seconds else 0.0
     words(f"{done.plan} | seed {done.seed} | {len(done.tokens)} tokens, {why} | {speed:.1f} tokens/s")

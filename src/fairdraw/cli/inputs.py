@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.context import ModelFacts
+from fairdraw.dialects.reading import did_you_mean
 from fairdraw.errors import ParameterError, PlanError, UnavailableError
 from fairdraw.generation.loop import encode_prompt
 from fairdraw.history import History
@@ -33,8 +34,47 @@ class Rows:
     source: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where the rows come from, as the flags say it: a file, the model after a prompt, or nowhere."""
+
+    prompt: str | None
+    logits: str | None
+    tensor: str | None
+    row: int | None
+    prompt_ids: Sequence[int]
+    output_ids: Sequence[int]
+    model: str | None
+
+    def __post_init__(self) -> None:
+        if self.prompt is not None and self.logits is not None:
+            raise PlanError("--prompt and --logits cannot be combined", "one of the two gives the row")
+        if self.logits is None:
+            for name in ("tensor", "row", "prompt_ids", "output_ids"):
+                if getattr(self, name) not in (None, ()):
+                    raise PlanError(f"--{name.replace('_', '-')} needs --logits", "it speaks of a row of a file")
+
+    def load_model(self) -> Model | None:
+        """The model, where the flags ask for one."""
+        return load(self.model or "smollm2") if self.prompt is not None or self.model is not None else None
+
+    def rows(self, model: Model | None) -> Rows | None:
+        """The rows, if there are any.
+
+        Raises
+        ------
+        ParameterError
+            The file, the tensor or the row is not there, or is no array of floats with one or two axes.
+        """
+        if self.logits is not None:
+            return _read_rows(self, self.logits)
+        if self.prompt is not None and model is not None:
+            return _row_after(model, self.prompt)
+        return None
+
+
 def plan_from(
-    text: str | None, params: SamplingParams, dialect: str, facts: ModelFacts | None, kept: Sequence[str] = ("seed",)
+    text: str | None, params: SamplingParams, dialect: str | None, facts: ModelFacts | None, kept: Sequence[str]
 ) -> Plan:
     """The plan of ``--plan``, or of the parameters as flags.
 
@@ -44,25 +84,16 @@ def plan_from(
         Both are given: nothing is ignored.
     """
     if text is None:
-        return Plan.resolve(params, dialect=dialect, facts=facts)
-    given = [name for name, _ in params.given() if name not in kept]
+        return Plan.resolve(params, dialect=dialect or "fairdraw", facts=facts)
+    given = [name for name, _ in params.given() if name not in kept] + ["dialect"] * (dialect is not None)
     if given:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise PlanError(f"--plan cannot be combined with {flags}", "write the values into the plan")
     return Plan.parse(text, facts=facts)
 
 
-def read_rows(
-    path: str, *, tensor: str | None, row: int | None, prompt_ids: Sequence[int], output_ids: Sequence[int]
-) -> Rows:
-    """Rows of a file: all of them, or one.
-
-    Raises
-    ------
-    ParameterError
-        The file, the tensor or the row is not there, or the array is not one or two axes of floats.
-    """
-    array = _read_array(Path(path), tensor)
+def _read_rows(source: Source, path: str) -> Rows:
+    array, row = _read_array(Path(path), source.tensor), source.row
     if array.ndim == 1:
         array = array[np.newaxis]
     if array.ndim != 2 or 0 in array.shape:
@@ -70,11 +101,16 @@ def read_rows(
     if row is not None and not -array.shape[0] <= row < array.shape[0]:
         raise ParameterError("--row", row, f"in 0..{array.shape[0] - 1}", f"{path} has {array.shape[0]} rows")
     numbers = tuple(range(array.shape[0])) if row is None else (row % array.shape[0],)
-    history = History(prompt=prompt_ids, output=output_ids)
+    for flag, given in (("--prompt-ids", source.prompt_ids), ("--output-ids", source.output_ids)):
+        if given and max(given) >= array.shape[1]:
+            raise ParameterError(
+                flag, max(given), f"in 0..{array.shape[1] - 1}", f"{path} has {array.shape[1]} columns"
+            )
+    history = History(prompt=source.prompt_ids, output=source.output_ids)
     return Rows(numbers=numbers, logits=array[list(numbers)], history=history, source=path)
 
 
-def row_after(model: Model, prompt: str) -> Rows:
+def _row_after(model: Model, prompt: str) -> Rows:
     """The one row after a user's message in the model's chat template."""
     ids = encode_prompt(model, prompt)
     logits = model.start().feed(ids)
@@ -83,21 +119,22 @@ def row_after(model: Model, prompt: str) -> Rows:
     )
 
 
-def model_named(name: str) -> Model:
-    """Load a model by name."""
-    return load(name)
-
-
 def _read_array(path: Path, tensor: str | None) -> NDArray[Any]:
     if path.suffix not in SUFFIXES:
         raise ParameterError("--logits", str(path), f"a file that ends in {', '.join(SUFFIXES)}")
     if not path.is_file():
         raise ParameterError("--logits", str(path), "a file that exists")
     if path.suffix == ".npy":
+        if tensor is not None:
+            raise ParameterError("--tensor", tensor, "absent for .npy", "such a file holds one array without a name")
         return _numpy_load(path)
     if path.suffix == ".npz":
         archive = _numpy_load(path)
-        return archive[_pick(list(archive.files), tensor, path)]
+        name = _pick(list(archive.files), tensor, path)
+        try:
+            return archive[name]
+        except Exception as problem:
+            raise UnavailableError(f"{path} cannot be read: {problem}") from None
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:
@@ -120,6 +157,6 @@ def _pick(names: list[str], tensor: str | None, path: Path) -> str:
     if tensor is None and len(names) == 1:
         return names[0]
     if tensor not in names:
-        hint = f"{path} has {', '.join(names[:10])}"
+        hint = did_you_mean(tensor or "", names) or f"{path} has {', '.join(names[:10]) or 'none'}"
         raise ParameterError("--tensor", tensor, "the name of an array in the file", hint)
     return tensor  # type: ignore[return-value]

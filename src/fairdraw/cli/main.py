@@ -5,50 +5,90 @@ Exit codes: 0 done, 1 a failure, 2 a usage error.  ``compare``: 0 same, 1 differ
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import sys
+from typing import TYPE_CHECKING
 
-from fairdraw.errors import FairdrawError, ParameterError, PlanError, UnavailableError
+from fairdraw.errors import FairdrawError, UnavailableError
+
+if TYPE_CHECKING:
+    from cyclopts import CycloptsError
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
+COMMANDS = ("generate", "explain", "compare", "dialects")
 
 
 def main() -> None:
     """Run a command of ``sys.argv`` and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or file that cannot write a character gets a "?", not an error halfway.
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
     """Run a command and return the exit code; every error becomes one sentence on stderr."""
-    compares = arguments[:1] == ["compare"]
+    failure = USAGE if arguments[:1] == ["compare"] else FAILURE
     try:
-        try:
-            from cyclopts import CycloptsError
-
-            from fairdraw.cli.commands import app
-        except ModuleNotFoundError as missing:
-            package = (missing.name or "a package").partition(".")[0]
-            hint = 'pip install "fairdraw[demo]"'
-            raise UnavailableError(f"the command line needs {package}, which is not installed", hint) from None
-        try:
-            code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
-            sys.stdout.flush()
-        except CycloptsError as problem:
-            return _say(str(problem).strip(), "fairdraw --help lists the commands", USAGE)
-        return code if isinstance(code, int) else 0
-    except (ParameterError, PlanError) as problem:
-        return _say(str(problem), "", USAGE)
+        code = _run(arguments)
+        sys.stdout.flush()
     except FairdrawError as problem:
-        return _say(str(problem), "", USAGE if compares else FAILURE)
+        # Those that are also ValueErrors are mistakes of the caller: a flag, a plan, a row.
+        return _say(str(problem), USAGE if isinstance(problem, ValueError) else failure)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader went away; nothing is left to say, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILURE
-
-
-def _say(message: str, hint: str, code: int) -> int:
-    text = f"fairdraw: {message}" + (f"\nhint: {hint}" if hint and "hint:" not in message else "")
-    sys.stderr.write(text + "\n")
+        with contextlib.suppress(OSError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return failure
+    except Exception as problem:
+        return _unforeseen(problem, failure)
     return code
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        from cyclopts import CycloptsError
+
+        from fairdraw.cli.commands import app
+    except ModuleNotFoundError as missing:
+        package = (missing.name or "a package").partition(".")[0]
+        hint = 'pip install "fairdraw[demo]"'
+        raise UnavailableError(f"the command line needs {package}, which is not installed", hint) from None
+    try:
+        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as problem:
+        return _say(_usage(problem, arguments), USAGE)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(problem: CycloptsError, arguments: list[str]) -> str:
+    """What is wrong with the arguments, with a hint."""
+    from cyclopts import UnusedCliTokensError
+
+    command = f"fairdraw {arguments[0]}" if arguments[0] in COMMANDS else "fairdraw"
+    if isinstance(problem, UnusedCliTokensError):
+        extra = " ".join(problem.unused_tokens or ())
+        return f"{command} does not know what to do with {extra!r}\nhint: a prompt or a plan stands in quotes"
+    lists = "flags" if arguments[0] in COMMANDS else "commands"
+    said = " ".join(str(problem).split()).removeprefix(f'Command "{arguments[0]}" parameter ')
+    said = re.sub(r"unable to convert (.*) into float\b.*", r"\1 is not a number", said)
+    said = re.sub(r"unable to convert (.*) into dict\b.*", r"\1 is no JSON object of ids and numbers", said)
+    return f"{said}\nhint: {command} --help lists the {lists}"
+
+
+def _say(message: str, code: int) -> int:
+    sys.stderr.write(f"fairdraw: {message}\n")
+    return code
+
+
+def _unforeseen(problem: Exception, code: int) -> int:
+    """A fault of fairdraw itself: never a traceback unasked, and never the exit code of a verdict."""
+    if os.environ.get("FAIRDRAW_TRACEBACK"):
+        raise problem
+    kind = type(problem).__name__
+    return _say(f"an unforeseen {kind}: {problem}\nhint: FAIRDRAW_TRACEBACK=1 shows where; please report it", code)
