@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from fairdraw.arrays import as_logits
 from fairdraw.cli.explain import listed, token_text
-from fairdraw.cli.inputs import Rows, Source
+from fairdraw.cli.inputs import Rows, Source, parse_plan
 from fairdraw.cli.output import Kind, number, percent, print_json, print_table, say, words
 from fairdraw.domains import COUNTER, SEED, Whole, require
 from fairdraw.errors import PlanError
@@ -29,8 +29,7 @@ def compare_command(plan_a: str, plan_b: str, source: Source, *, draws: int, see
     if source.logits is None and source.prompt is None:
         raise PlanError("compare needs rows", "--logits FILE, or --prompt TEXT for the row that the model gives")
     loaded = source.load_model()
-    facts = loaded.facts if loaded else None
-    a, b = (Plan.parse(text, facts=facts) for text in (plan_a, plan_b))
+    a, b = (parse_plan(text, loaded) for text in (plan_a, plan_b))
     rows = source.rows(loaded)
     assert rows is not None
     if not as_json:
@@ -185,7 +184,7 @@ def _print_drawn(rows: Rows, drawn: Sequence[DrawnComparison], text: Callable[[i
     columns: list[tuple[str, Kind]] = [
         ("row", "right"),
         ("draws by law", "left"),
-        ("max |freq - p|", "right"),
+        ("largest deviation", "right"),
         ("at", "left"),
         ("outside", "right"),
         ("G / df", "right"),

@@ -28,15 +28,30 @@ def _one(dialect: Dialect, as_json: bool) -> int:
         return 0
     say(dialect.name, style="bold")
     say(f"{dialect.summary}\nread: {dialect.source}\n")
-    columns: list[tuple[str, Kind]] = [("parameter", "left"), ("default", "left"), ("must be", "wrap")]
-    for name, variant in dialect.variants.items():
-        rows = [(p.name, shown(p.default), p.domain.text, p.meaning) for p in variant.parameters]
-        title = f"{dialect.name}: {name}".rstrip(": ") + (f" ({variant.meaning})" if variant.meaning else "")
-        print_table(title, [*columns, ("meaning", "wrap")], rows)
+    if any(dialect.variants):
+        rows = [
+            (name or "-", v.meaning, ", ".join(p.name for p in v.parameters)) for name, v in dialect.variants.items()
+        ]
+        print_table("variants", [("variant", "left"), ("meaning", "wrap"), ("parameters", "wrap")], rows)
+    columns: list[tuple[str, Kind]] = [("parameter", "wrap"), ("default", "left"), ("must be", "wrap")]
+    print_table("parameters", [*columns, ("meaning", "wrap")], _parameters(dialect))
     if dialect.unmodelled:
         unmodelled = list(dialect.unmodelled.items())
         print_table("known, not modelled yet", [("parameter", "left"), ("meaning", "wrap")], unmodelled)
     return 0
+
+
+def _parameters(dialect: Dialect) -> list[tuple[str, ...]]:
+    """Each parameter once; with the variants where the same name means something else in others."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for variant_name, variant in dialect.variants.items():
+        for p in variant.parameters:
+            found.setdefault((p.name, shown(p.default), p.domain.text, p.meaning), []).append(variant_name or "-")
+    names = [row[0] for row in found]
+    return [
+        (row[0] if names.count(row[0]) == 1 else f"{row[0]} ({', '.join(variants)})", *row[1:])
+        for row, variants in found.items()
+    ]
 
 
 def _variants(dialect: Dialect) -> str:

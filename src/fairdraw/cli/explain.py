@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from fairdraw.arrays import as_logits
-from fairdraw.cli.inputs import Rows, Source
+from fairdraw.cli.inputs import Rows, Source, parse_plan
 from fairdraw.cli.output import Kind, bar, percent, print_json, print_table, say, shown, words
 from fairdraw.dialects.finding import find_dialect
 from fairdraw.dialects.reading import ENGINE_DEFAULT, Setting
@@ -24,7 +24,7 @@ def explain_command(plan: str, source: Source, *, top: int, as_json: bool) -> in
     """Print the settings, and with a row also the trace, the best tokens and what is left open."""
     top = int(require("--top", top, Whole(0)))  # type: ignore[call-overload]
     loaded = source.load_model()
-    resolved = Plan.parse(plan, facts=loaded.facts if loaded else None)
+    resolved = parse_plan(plan, loaded)
     rows = source.rows(loaded)
     values = as_logits(rows.logits[0], f"logits row {rows.numbers[0]}") if rows else None
     weights = law(resolved, values, history=rows.history) if rows else None

@@ -18,7 +18,6 @@ from fairdraw.logprobs import Alternative, Meaning
 from fairdraw.models import Model, load
 from fairdraw.params import SamplingParams
 
-
 _SOME_MODEL = ModelFacts(vocab_size=2**31, end_token_ids=(0,), encode=lambda text: [0])
 """Enough to resolve a plan for its mistakes."""
 _KEPT = ("seed", "max_tokens", "n")
@@ -107,7 +106,8 @@ def _report(timed: _Timed, model: Model) -> None:
         print_table(title, [*columns, ("best", "wrap")], rows)
     why = done.finish_reason if done.stop_reason is None else f"{done.finish_reason}: {done.stop_reason!r}"
     speed = len(done.tokens) / timed.seconds if timed.seconds else 0.0
-    words(f"{done.plan} | seed {done.seed} | {len(done.tokens)} tokens, {why} | {speed:.1f} tokens/s")
+    count = f"{len(done.tokens)} token{'' if len(done.tokens) == 1 else 's'},"
+    words(f"{done.plan} | seed {done.seed} | {count} {why} | {speed:.1f} tokens/s")
 
 
 def _others(top: tuple[Alternative, ...], model: Model) -> str:

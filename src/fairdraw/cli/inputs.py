@@ -92,6 +92,23 @@ def plan_from(
     return Plan.parse(text, facts=facts)
 
 
+def parse_plan(text: str, model: Model | None) -> Plan:
+    """A plan from its text, with what the model knows.
+
+    Raises
+    ------
+    PlanError, ParameterError
+        As in `Plan.parse`; what needs a model says which flag gives one.
+    """
+    try:
+        return Plan.parse(text, facts=model.facts if model else None)
+    except ParameterError as problem:
+        if model is None and "facts" in problem.hint:
+            hint = "--model smollm2 tells its end ids and its tokens"
+            raise ParameterError(problem.parameter, problem.value, problem.domain, hint) from None
+        raise
+
+
 def _read_rows(source: Source, path: str) -> Rows:
     array, row = _read_array(Path(path), source.tensor), source.row
     if array.ndim == 1:
