@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import fairdraw as fd
-from fairdraw.replay.torch_race import Replayed, race, softmax
-from fairdraw.replay.transformers import TorchGenerator, draw, replay
+from fairdraw.replay.result import Replayed
+from fairdraw.replay.torch_race import race, softmax
+from fairdraw.replay.transformers import draw, replay
+from fairdraw.streams.torch_mt19937 import TorchGenerator
 
 ROW = np.float32([2.0, 1.5, 1.0, 0.5, 0.0, -1.0])
 PLAIN = fd.Plan.parse("transformers: do_sample=true top_k=0")
@@ -98,6 +100,12 @@ def test_arrivals_within_rounding_raise_a_doubt():
 
 def test_equal_arrivals_go_to_the_lower_id():
     assert race(np.zeros(3, np.float32), np.arange(3), np.float32([2.0, 1.0, 1.0])).token == 1
+
+
+def test_only_kept_ids_race_and_each_has_its_own_noise():
+    """Weights 1/2 and 1/2: 2.0 arrives before 4.0; the noise of ids 0 and 2 is another's."""
+    drawn = race(np.zeros(4, np.float32), np.array([1, 3]), np.float32([1.0, 4.0, 0.5, 2.0]))
+    assert drawn.token == 3
 
 
 def test_softmax_is_float32_and_leaves_out_what_is_not_kept():

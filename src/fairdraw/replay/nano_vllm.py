@@ -17,7 +17,8 @@ import numpy as np
 from fairdraw.errors import PlanError
 from fairdraw.plan import Plan
 from fairdraw.readings import readings
-from fairdraw.replay.torch_race import Replayed, race
+from fairdraw.replay.result import Replayed
+from fairdraw.replay.torch_race import race
 from fairdraw.sampling import enter
 from fairdraw.streams.torch_mt19937 import TorchGenerator
 

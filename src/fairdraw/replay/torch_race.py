@@ -9,25 +9,14 @@ Source: torch 2.13.0, ATen/native/Distributions.cpp (``multinomial_out``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.masses import Ids, Scores
+from fairdraw.replay.result import Replayed
 
 CLOSE = np.float32(1 - 2.0**-20)
 """Two arrivals with at least this ratio may change places by float32 rounding: 8 units in the last place."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed:
-    """A token that an engine drew, drawn again."""
-
-    token: int
-    """Token id."""
-    doubt: str = ""
-    """Why the engine's own rounding may have given another token; "" when nothing speaks against this one."""
 
 
 def softmax(scores: Scores, kept: Ids) -> NDArray[np.float32]:

@@ -20,12 +20,11 @@ from fairdraw.history import History
 from fairdraw.masses import Ids
 from fairdraw.plan import Plan
 from fairdraw.readings import readings
-from fairdraw.replay.torch_race import Replayed, race
+from fairdraw.replay.result import Replayed
+from fairdraw.replay.torch_race import race
 from fairdraw.rows import Row
 from fairdraw.sampling import enter
 from fairdraw.streams.torch_mt19937 import TorchGenerator
-
-__all__ = ["Replayed", "TorchGenerator", "draw", "replay"]
 
 ENGINE = "transformers"
 
