@@ -190,7 +190,7 @@ def test_many_draws_are_as_many_single_ones(sampling):
 def test_new_is_argmax_without_a_temperature_or_below_a_ten_millionth():
     row = [1.0, 3.0, 3.0]
     for temperature in (None, 0.0, -1.0, 9e-8, float("-inf")):
-        assert LogitsProcessor.new(3, temperature, 0.5).sample_many(row, 50).tolist() == [1] * 50
+        assert LogitsProcessor.new(3, temperature, 0.9).sample_many(row, 50).tolist() == [1] * 50
     assert set(LogitsProcessor.new(3, 1e-7).sample_many(row, 50).tolist()) == {1, 2}
 
 
@@ -212,6 +212,22 @@ def test_gumbel_at_zero_or_below_is_argmax_and_needs_no_device():
     for temperature in (0.0, -1.0):
         processor = LogitsProcessor.from_sampling(1, Sampling.GumbelSoftmax(temperature=temperature))
         assert processor.sample([1.0, 3.0, 3.0]) == 1
+
+
+def test_gumbel_noise_is_clipped_and_scaled_by_the_temperature():
+    class Fixed(MetalGenerator):
+        def uniforms(self, count, low=0.0, high=1.0):
+            assert (count, low, high) == (2, 1e-7, 0.999)
+            return np.float32([0.9, 0.5])
+
+    # -ln(-ln u) is 2.2504 and 0.3665: token 0 wins by 2.2504 - 1.3665 at T = 1, loses by 1.1833 - 1.1252 at T = 1/2.
+    drawn = {
+        temperature: LogitsProcessor.from_sampling(
+            1, Sampling.GumbelSoftmax(temperature=temperature), device_generator=Fixed()
+        ).sample([0.0, 1.0])
+        for temperature in (1.0, 0.5)
+    }
+    assert drawn == {1.0: 0, 0.5: 1}
 
 
 def test_gumbels_noise_depends_on_the_device_and_not_on_the_processors_seed():

@@ -262,9 +262,10 @@ def apply_repeat_penalty(logits: object, penalty: float, context: Iterable[int])
     if factor == 0:
         raise ParameterError("penalty", penalty, "a number other than 0 in float32", hint)
     word = Whole(0, 2**32 - 1)
-    seen = np.unique(np.array([require("context", token, word) for token in context], np.int64))
+    seen = np.array([require("context", token, word) for token in context], np.int64)
     seen = seen[seen < row.size]
     with np.errstate(over="ignore"):
+        # From the old row: an id that comes twice gets the same value twice.
         row[seen] = np.where(row[seen] >= 0, row[seen] / factor, row[seen] * factor)
     return row
 
