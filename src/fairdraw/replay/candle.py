@@ -102,7 +102,7 @@ class LogitsProcessor:
         sum_order : {"sequential", "neon", "avx2"}
             How candle's build sums the softmax up: a plain one for x86-64 is sequential, one for aarch64 (an Apple
             computer) is neon, one for x86-64 with AVX (``-C target-cpu=native``) avx2.  Rows of less than 32 do not
-            depend on it; at a vocabulary of 49152 about 1 token of 100 does.
+            depend on it; at a vocabulary of 49152 about 1 token of 200 does.
         device_generator : MetalGenerator, optional
             Where `GumbelSoftmax` takes its noise from.  candle takes it from the device, whatever the seed, and its
             CPU has a generator that nobody can seed.
