@@ -11,7 +11,9 @@ from hypothesis import given
 import fairdraw as fd
 from core.domain_values import filled, values
 from fairdraw.dialects import DIALECTS
-from fairdraw.dialects.reading import ENGINE_DEFAULT
+from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Variant
+from fairdraw.dialects.reading import ENGINE_DEFAULT, read
+from fairdraw.domains import Whole
 from fairdraw.draws import DRAWS, Greedy, Race
 from fairdraw.errors import FairdrawError, LogitsError, ParameterError, PlanError, UnavailableError
 from fairdraw.params import DOMAINS
@@ -360,3 +362,27 @@ def test_stages_are_checked_when_they_are_made():
         MinP(p=0.5, boundary="loose")
     with pytest.raises(ParameterError, match=r"repetition_penalty.window must be a whole number >= 1, got 0"):
         RepetitionPenalty(penalty=2.0, window=0)
+
+
+TOY = Dialect(
+    engine="toy",
+    version="1",
+    summary="one parameter that has another name",
+    source="made up",
+    variants={
+        "": Variant(
+            parameters=(Parameter(name="top_k", domain=Whole(1), aliases=("k",), meaning="keep the k best"),),
+            modes=(Mode(name="sample", steps=(Step(stage=TopK, fields={"k": "top_k"}),)),),
+        )
+    },
+    from_params=lambda params: ("", {}),
+)
+
+
+def test_an_alias_is_the_same_parameter_and_not_a_second_one():
+    reading = read(TOY, "", {"k": 3}, None)
+    assert reading.stages == (TopK(k=3),)
+    assert [(s.name, s.value, s.origin) for s in reading.settings] == [("top_k", 3, "request")]
+    assert read(TOY, "", {}, fd.ModelFacts(vocab_size=9, defaults={"k": 4})).stages == (TopK(k=4),)
+    with pytest.raises(PlanError, match="toy@1: top_k is given twice\nhint: an alias counts as the same name"):
+        read(TOY, "", {"k": 3, "top_k": 3}, None)
