@@ -122,11 +122,12 @@ def test_the_library_s_tokens_are_drawn_again_on_random_chains(library):
         for _ in range(12):
             (ids, token), ours = engine.draw(row), draw(left, generator)
             draws, doubted = draws + 1, doubted + bool(ours.doubt)
-            if not ours.doubt and (token != ours.token or sorted(ids) != sorted(left.ids.tolist())):
+            other_set = not left.tied.size and sorted(ids) != sorted(left.ids.tolist())
+            if not ours.doubt and (token != ours.token or other_set):
                 wrong.append((case, chain))
         engine.close()
     assert wrong == []
-    assert doubted < 0.3 * draws  # rows of half-integers are full of ties
+    assert doubted < 0.1 * draws  # rows of half-integers are full of ties
 
 
 def test_the_server_s_texts_are_drawn_again():

@@ -92,6 +92,15 @@ def test_top_p_counts_at_temperature_1():
     assert left.ids.tolist() == [1, 2]
 
 
+def test_a_prefix_that_lands_on_p_stops():
+    assert Chain(**{**OFF, "top_p": 0.5}).apply([0.0, 0.0]).ids.tolist() == [0]
+
+
+def test_min_p_one_keeps_the_best_and_its_equals_without_a_doubt():
+    left = Chain(**{**OFF, "min_p": 1.0}).apply([1.0, 2.0, 2.0])
+    assert (left.ids.tolist(), left.doubts) == ([1, 2], ())
+
+
 def test_top_p_counts_inside_top_k():
     """Of 4, 3, 2, 1 the best two are 4/7 and 3/7: 0.55 keeps one; of all ten tenths it would keep two."""
     row = np.log(np.float32([4, 3, 2, 1]))

@@ -162,14 +162,15 @@ class Chain:
         return _doubted(best.only(slice(count)), "top_p's cut is within rounding", bool(near.any()))
 
     def _min_p(self, left: Candidates) -> Candidates:
-        least = left.logits.max() + np.float32(np.log(np.float64(np.float32(self.min_p))))
+        best = left.logits.max()
+        least = best + np.float32(np.log(np.float64(np.float32(self.min_p))))
         passes = left.logits >= least
         if not left.ordered and np.count_nonzero(passes) < max(1, self.min_keep):
             left = left.sorted()
             passes = left.logits >= least
         if left.ordered:
             passes[: max(1, self.min_keep)] = True
-        near = np.abs(left.logits - least) <= np.spacing(np.abs(least))
+        near = (left.logits < best) & (np.abs(left.logits - least) <= np.spacing(np.abs(least)))
         return _doubted(left.only(np.flatnonzero(passes)), "min_p's cut is within rounding", bool(near.any()))
 
     def _scaled(self, left: Candidates) -> Candidates:
