@@ -21,6 +21,7 @@ app = App(
     help="Logits into tokens, exactly, reproducibly and provably.",
     version=f"fairdraw {fairdraw.__version__}, stream version {fairdraw.STREAM_VERSION}\n{' '.join(DIALECTS)}",
     version_format="plaintext",
+    suppress_keyboard_interrupt=False,
 )
 Json = Annotated[
     bool,

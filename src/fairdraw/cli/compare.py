@@ -6,12 +6,16 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairdraw.arrays import as_logits
 from fairdraw.cli.explain import listed, token_text
 from fairdraw.cli.inputs import Rows, Source, parse_plan
 from fairdraw.cli.output import Kind, number, percent, print_json, print_table, say, words
 from fairdraw.domains import COUNTER, SEED, Whole, require
 from fairdraw.errors import PlanError
+from fairdraw.history import History
 from fairdraw.models.progress import progress
 from fairdraw.plan import Plan
 from fairdraw.verify.comparison import Comparison, compare
@@ -32,9 +36,10 @@ def compare_command(plan_a: str, plan_b: str, source: Source, *, draws: int, see
     a, b = (parse_plan(text, loaded) for text in (plan_a, plan_b))
     rows = source.rows(loaded)
     assert rows is not None
+    checked = [as_logits(row, f"logits row {n}") for n, row in zip(rows.numbers, rows.logits, strict=True)]
     if not as_json:
         words(f"a: {a}\nb: {b}\n{rows.source}, vocabulary {rows.logits.shape[1]}\n")
-    results = _compare_rows(a, b, rows)
+    results = _compare_rows(a, b, checked, rows.history)
     code = exit_code(results)
     if not as_json:
         _print_laws(rows, results, token_text(loaded))
@@ -46,12 +51,11 @@ def compare_command(plan_a: str, plan_b: str, source: Source, *, draws: int, see
     return code
 
 
-def _compare_rows(a: Plan, b: Plan, rows: Rows) -> list[Comparison]:
+def _compare_rows(a: Plan, b: Plan, rows: Sequence[NDArray[np.float32]], history: History) -> list[Comparison]:
     results = []
-    with progress("Comparing rows", len(rows.numbers)) as show:
-        for number_of_row, values in zip(rows.numbers, rows.logits, strict=True):
-            row_of_logits = as_logits(values, f"logits row {number_of_row}")
-            results.append(compare(a, b, row_of_logits, history=rows.history))
+    with progress("Comparing rows", len(rows)) as show:
+        for row in rows:
+            results.append(compare(a, b, row, history=history))
             show(len(results))
     return results
 

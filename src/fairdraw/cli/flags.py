@@ -40,7 +40,12 @@ def whole(kind: object, tokens: Sequence[Token]) -> int:
 
 def ids(kind: object, tokens: Sequence[Token]) -> tuple[int, ...]:
     """Token ids: one or several a word, with commas between."""
-    return tuple(token_id for token in tokens for token_id in _ids(token.value))
+    try:
+        return tuple(token_id for token in tokens for token_id in _ids(token.value))
+    except ValueError as problem:
+        # Cyclopts names the flag only where one word follows it.
+        flag = f"Invalid value for {tokens[0].keyword}: " if len(tokens) > 1 else ""
+        raise ValueError(f"{flag}{problem}") from None
 
 
 def id_sequences(kind: object, tokens: Sequence[Token]) -> tuple[tuple[int, ...], ...]:

@@ -43,13 +43,13 @@ def generate_command(
 ) -> int:
     """Write ``n`` texts; the text goes to stdout, seed and figures to stderr."""
     # A mistake in the flags is said at once, before a model is fetched.
-    plan_from(plan, params, dialect, _SOME_MODEL, kept=_KEPT)
+    checked = plan_from(plan, params, dialect, _SOME_MODEL, kept=_KEPT)
+    if logprobs_mean is not None and checked.limits.logprobs is None:
+        raise PlanError("--logprobs-mean needs --logprobs", "how many alternatives to report: --logprobs 5")
     if prompt_format == "text" and not prompt:
         raise ParameterError("PROMPT", prompt, "not empty with --format text", "a text needs a token to go on from")
     loaded = load(model)
     chosen = plan_from(plan, params, dialect, loaded.facts, kept=_KEPT)
-    if logprobs_mean is not None and params.logprobs is None and chosen.limits.logprobs is None:
-        raise PlanError("--logprobs-mean needs --logprobs", "how many alternatives to report: --logprobs 5")
     limits = replace(chosen.limits, n=1)
     seed = params.seed if params.seed is not None else limits.seed
     limit = params.max_tokens if params.max_tokens is not None else limits.max_tokens

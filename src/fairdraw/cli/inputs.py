@@ -111,10 +111,9 @@ def parse_plan(text: str, model: Model | None) -> Plan:
 
 def _read_rows(source: Source, path: str) -> Rows:
     array, row = _read_array(Path(path), source.tensor), source.row
-    if array.ndim == 1:
-        array = array[np.newaxis]
-    if array.ndim != 2 or 0 in array.shape:
+    if array.ndim not in (1, 2) or 0 in array.shape:
         raise ParameterError("--logits", f"shape {array.shape}", "(vocab,) or (rows, vocab), none of them 0")
+    array = array[np.newaxis] if array.ndim == 1 else array
     if row is not None and not -array.shape[0] <= row < array.shape[0]:
         raise ParameterError("--row", row, f"in 0..{array.shape[0] - 1}", f"{path} has {array.shape[0]} rows")
     numbers = tuple(range(array.shape[0])) if row is None else (row % array.shape[0],)
