@@ -1,9 +1,9 @@
 """nano-vllm's sampler, line by line in float32, without ``torch.compile``.
 
 logits.float() / T, softmax, probabilities / max(Exp(1), 1e-10), first maximum.  **This is the eager formula.**  The
-shipped forward is compiled by torch, whose compiler brings a random generator of its own: in 0 of 50 seeds did it
-draw eager's stream.  So no run of the shipped nano-vllm can be drawn again; one with ``TORCH_COMPILE_DISABLE=1`` on
-the CPU can.  nano-vllm has no seed; the one here is what ``torch.manual_seed`` got.
+shipped forward is compiled by torch, whose compiler brings a random generator of its own, and runs on a GPU: no run
+of the shipped nano-vllm can be drawn again.  What can are the same lines run by eager torch on the CPU.  nano-vllm has
+no seed; the one here is what ``torch.manual_seed`` got.
 
 Source: GeeeekExplorer/nano-vllm at bb823b3, nanovllm/layers/sampler.py; torch 2.13.0 on the CPU.
 """
