@@ -105,13 +105,15 @@ def test_a_penalty_is_float32_like_the_engines():
     assert row[0] != float(np.float32(float(x) / 1.1))
 
 
-def test_frequency_then_presence_and_both_together_may_round_differently():
-    x, f, p = np.float32(1.0), np.float32(0.1), np.float32(0.7)
-    first = PresenceFrequencyPenalty(presence=0.7, frequency=0.1)
+def test_frequency_then_presence_and_both_together_round_differently():
+    x, f, p = np.float32(2.3), np.float32(0.3), np.float32(0.7)
     history = fd.History(output=[0] * 3)
-    assert scores([1.0], first, history=history)[0] == float(x - np.float32(3) * f - p)
-    together = PresenceFrequencyPenalty(presence=0.7, frequency=0.1, operation="together")
-    assert scores([1.0], together, history=history)[0] == float(x - (np.float32(3) * f + p))
+    rows = [
+        scores([x], PresenceFrequencyPenalty(presence=0.7, frequency=0.3, operation=operation), history=history)[0]
+        for operation in ("frequency_first", "together")
+    ]
+    assert rows == [float(x - np.float32(3) * f - p), float(x - (np.float32(3) * f + p))]
+    assert rows[0] != rows[1]
 
 
 def test_d22_the_order_of_repetition_and_frequency():
