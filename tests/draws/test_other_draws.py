@@ -57,6 +57,14 @@ def test_the_inverse_cdf_steps_at_exact_boundaries_and_over_ids_without_mass(
     assert fd.sample(fd.Plan.of(HALVINGS, draw=InverseCdf()), row, seed=0, position=0).token == token
 
 
+def test_the_inverse_cdf_counts_the_half_of_its_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Shares 1/3 and 2/3. Here k / 2^52 is below 1/3 and (k + 1/2) / 2^52 above: 2k < 2^53 / 3 < 2k + 1.
+    k = 1501199875790165
+    assert 3 * 2 * k < 2**53 < 3 * (2 * k + 1)
+    monkeypatch.setattr(Noise, "single_bits", lambda self, index: np.uint64(k))
+    assert fd.sample(fd.Plan.of(HALVINGS, draw=InverseCdf()), np.float32([-1, 0]), seed=0, position=0).token == 1
+
+
 def test_the_exponential_race_takes_the_largest_mass_over_noise() -> None:
     plan = fd.Plan.of(draw=ExponentialRace())
     masses = IntegerMasses(scores=ROW, scale=LOG2E, peak=ROW.max()).values

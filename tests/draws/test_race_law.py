@@ -1,7 +1,7 @@
 """Draws follow the law: chi-square of every draw, over short rows and long tails; a forbidden token never comes.
 
 Fewer than 50 tests of fixed seeds, each at a false-alarm level of 1e-8: below 1e-6 in all.  Cells are pooled by the
-law alone, so that 25 draws or more are expected in each.
+law alone, to about 25 expected draws, and never fewer than 12.
 """
 
 from dataclasses import dataclass
