@@ -68,6 +68,13 @@ def test_n_texts_are_sample_indices_of_one_seed(cli):
     assert [line for line in text.err.splitlines() if line.startswith("[")] == ["[0]", "[1]"]
 
 
+def test_n_texts_without_a_seed_share_a_fresh_one(cli):
+    out = cli("generate", SEA, "--n", "3", "--max-tokens", "1", "--json").out
+    seeds = {done["seed"] for done in json.loads(out)["completions"]}
+    assert len(seeds) == 1
+    assert seeds.isdisjoint({0, None})
+
+
 def test_a_stop_string_ends_the_text_and_does_not_show(cli):
     done = completion(cli("generate", SEA, "--temperature", "0", "--stop", "realm", "--stop", "vast", "--json"))
     assert (done["text"], done["finish_reason"], done["stop_reason"]) == ("The sea is a ", "stop", "vast")

@@ -53,13 +53,15 @@ def test_colour_can_be_forced_and_then_forbidden(process):
     assert "\x1b[36m" not in plain
 
 
-def test_a_reader_who_leaves_is_no_error_to_read_about(tmp_path):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_who_leaves_is_no_error_to_read_about(tmp_path, unbuffered):
     for arguments in (["dialects"], ["dialects", "--json"], list(COMPARE)):
         with subprocess.Popen(
             [sys.executable, "-m", "fairdraw.cli", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=tmp_path,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         ) as command:
             assert command.stdout is not None
             assert command.stderr is not None

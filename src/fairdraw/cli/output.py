@@ -29,7 +29,7 @@ class _Console(Console):
 
 
 def _console(stream: IO[str]) -> Console:
-    return _Console(file=stream, highlight=False, markup=False, width=None if stream.isatty() else PIPED_WIDTH)
+    return _Console(file=stream, highlight=False, width=None if stream.isatty() else PIPED_WIDTH)
 
 
 def say(text: str = "", style: str = "") -> None:
