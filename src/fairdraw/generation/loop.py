@@ -17,11 +17,15 @@ from fairdraw.history import History
 from fairdraw.logprobs import Meaning, TokenLogprobs, logprobs
 from fairdraw.models.protocol import Model
 from fairdraw.plan import Plan
+from fairdraw.replay.engines import Replayer, replayer
+from fairdraw.replay.result import Replayed
 from fairdraw.sampling import sample
 from fairdraw.text.assembly import TextAssembler
 from fairdraw.text.chat_template import encode_chat
 from fairdraw.text.stop_strings import StopStrings
 
+FAIRDRAW = "fairdraw"
+"""The stream of the keyed race."""
 Prompt = str | Sequence[int] | Sequence[Mapping[str, str]]
 """A user's message, token ids as they are, or a conversation of mappings with role and content."""
 
@@ -35,6 +39,7 @@ def generate(
     sample_index: int = 0,
     max_tokens: int | None = None,
     logprobs_mean: Meaning = "raw",
+    stream: str = FAIRDRAW,
 ) -> Completion:
     """Write a text and return it whole.
 
@@ -54,6 +59,9 @@ def generate(
         None: the plan's, or else until the model's context is full.
     logprobs_mean : "raw", "temperature" or "processed"
         What the reported logprobs mean, if the plan asks for them.
+    stream : str
+        Whose generator draws: "fairdraw", the keyed race; or an engine's own, seeded as that engine seeds it
+        ("candle", "transformers", "nano_vllm"), for a plan of its dialect.
 
     Returns
     -------
@@ -69,7 +77,14 @@ def generate(
     The text of an end token or stop id is not shown; a stop string is cut off unless the plan includes it.
     """
     generation = start(
-        model, prompt, plan, seed=seed, sample_index=sample_index, max_tokens=max_tokens, logprobs_mean=logprobs_mean
+        model,
+        prompt,
+        plan,
+        seed=seed,
+        sample_index=sample_index,
+        max_tokens=max_tokens,
+        logprobs_mean=logprobs_mean,
+        stream=stream,
     )
     for _ in generation:
         pass
@@ -85,6 +100,7 @@ def start(
     sample_index: int = 0,
     max_tokens: int | None = None,
     logprobs_mean: Meaning = "raw",
+    stream: str = FAIRDRAW,
 ) -> Generation:
     """Begin a text that arrives in steps; parameters as in `generate`.
 
@@ -111,6 +127,7 @@ def start(
         sample_index=sample_index,
         most=room if limit is None else min(room, limit),  # type: ignore[call-overload, type-var]
         logprobs_mean=logprobs_mean,
+        stream=stream,
     )
 
 
@@ -133,6 +150,27 @@ def encode_prompt(model: Model, prompt: Prompt) -> list[int]:
     return ids
 
 
+def drawer(stream: str, plan: Plan, seed: int, sample_index: int) -> Replayer:
+    """Start what draws the tokens of one text: the keyed race, or an engine's own generator.
+
+    Raises
+    ------
+    PlanError, ParameterError
+        The engine cannot be replayed, or has no notion of a sample index.
+    """
+    if stream != FAIRDRAW:
+        if sample_index:
+            hint = "an engine's generator knows one text for each seed"
+            raise ParameterError("sample_index", sample_index, f"0 for {stream}'s own tokens", hint)
+        return replayer(stream, plan, seed)
+
+    def keyed(logits: object, history: History) -> Replayed:
+        drawn = sample(plan, logits, seed=seed, position=len(history), sample_index=sample_index, history=history)
+        return Replayed(token=drawn.token)
+
+    return keyed
+
+
 @dataclass(kw_only=True)
 class Generation:
     """A text that is being written: an iterator of steps that remembers what came."""
@@ -145,8 +183,11 @@ class Generation:
     most: int
     """At most this many tokens."""
     logprobs_mean: Meaning
+    stream: str
 
     def __post_init__(self) -> None:
+        self._drawer = drawer(self.stream, self.plan, self.seed, self.sample_index)
+        self.doubts: list[tuple[int, str]] = []
         limits = self.plan.limits
         self.text = ""
         self.tokens: list[int] = []
@@ -181,6 +222,8 @@ class Generation:
             sample_index=self.sample_index,
             model=self.model.name,
             plan=self.plan,
+            stream=self.stream,
+            doubts=tuple(self.doubts),
         )
 
     def _run(self) -> Iterator[Step]:
@@ -188,14 +231,9 @@ class Generation:
         fed: Sequence[int] = self.prompt_tokens
         while len(self.tokens) < self.most:
             logits = session.feed(fed)
-            drawn = sample(
-                self.plan,
-                logits,
-                seed=self.seed,
-                position=len(history),
-                sample_index=self.sample_index,
-                history=history,
-            )
+            drawn = self._drawer(logits, history)
+            if drawn.doubt:
+                self.doubts.append((len(self.tokens), drawn.doubt))
             report = self._report(logits, drawn.token, history)
             history.append(drawn.token)
             self.tokens.append(drawn.token)

@@ -49,10 +49,15 @@ class Completion:
     sample_index: int
     model: str
     plan: Plan
+    stream: str
+    """Whose generator drew: "fairdraw", or an engine's."""
+    doubts: tuple[tuple[int, str], ...] = ()
+    """Replay alone: steps at which the engine's own rounding may have given another token, and why."""
 
     def to_json(self) -> dict[str, object]:
         """Plain data; a logprob of -inf becomes -9999.0."""
         return {
+            "stream": self.stream,
             "stream_version": STREAM_VERSION,
             "model": self.model,
             "plan": self.plan.to_json(),
@@ -65,6 +70,7 @@ class Completion:
             "finish_reason": self.finish_reason,
             "stop_reason": self.stop_reason,
             "logprobs": [_logprobs(entry) for entry in self.logprobs],
+            "doubts": [{"step": step, "why": why} for step, why in self.doubts],
         }
 
 
