@@ -175,7 +175,7 @@ def sample_many(
     [0, 2, 0, 1, 2, 0, 2, 1]
     """
     values, context = enter(plan, logits, history, mask)
-    require("seed", seed, SEED)
+    seed = int(require("seed", seed, SEED))  # type: ignore[call-overload]
     pairs = np.broadcast_arrays(_counters("positions", positions), _counters("sample_indices", sample_indices))
     position, sample_index = (np.atleast_1d(numbers) for numbers in pairs)
     if any(len(stage.branches()) > 1 for stage in plan.stages):
@@ -183,7 +183,7 @@ def sample_many(
             [_one(plan, values, context, seed, int(p), int(s)) for p, s in zip(position, sample_index, strict=True)]
         )
     row = drawn_row(plan.stages, values, context, Noise(seed=seed, position=0))
-    step = max(1, CHUNK // row.kept.size)
+    step = CHUNK // max(1, plan.draw.noise_values(row)) or 1
     chunks = [
         plan.draw.choose(
             row, Noise(seed=seed, position=position[i : i + step], sample_index=sample_index[i : i + step])

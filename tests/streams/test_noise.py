@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+import fairdraw as fd
 from fairdraw.errors import ParameterError
 from fairdraw.streams.noise import BLOCK, GROUP, STREAM_VERSION, Noise, Purpose
 
@@ -155,3 +156,13 @@ def test_the_least_noise_of_a_group_is_the_groups_own_number_and_sits_where_the_
         least, holder = written_out_node(1, 0, 1024, where)
         assert 1024 + int(values.argmin()) == holder
         np.testing.assert_allclose(values.min(), least, rtol=2e-15)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint8, np.int64, np.uint64])
+def test_a_numpy_seed_is_the_same_seed(kind):
+    ids = np.arange(5)
+    same = Noise(seed=kind(42), position=3).exponentials(ids)
+    np.testing.assert_array_equal(same, Noise(seed=42, position=3).exponentials(ids))
+    plan = fd.Plan.parse("fairdraw:")
+    tokens = fd.sample_many(plan, [1.0, 2.0, 0.5], seed=kind(42), positions=range(9))
+    assert tokens.tolist() == [fd.sample(plan, [1.0, 2.0, 0.5], seed=42, position=i).token for i in range(9)]

@@ -129,7 +129,8 @@ def _required_end_ids(values: Values, facts: ModelFacts | None) -> object:
     ids = _end_ids(values, facts)
     if not ids:
         hint = "pass facts=ModelFacts(vocab_size=..., end_token_ids=...), or eos_token_id"
-        raise ParameterError("min_length or min_new_tokens", "a minimum", "0 where no end id is known", hint)
+        name = "min_new_tokens" if values["min_new_tokens"] else "min_length"
+        raise ParameterError(name, values[name], "0 where no end id is known", hint)
     return ids
 
 

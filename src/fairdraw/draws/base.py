@@ -38,6 +38,10 @@ class Draw:
         """Natural logarithm of the law, from the scores themselves and not from rounded masses; shape (vocab,)."""
         return row.log2_weights * math.log(2.0)
 
+    def noise_values(self, row: Row) -> int:
+        """How many numbers of noise one draw needs."""
+        return row.kept.size
+
     def choose(self, row: Row, noise: Noise) -> NDArray[np.int64]:
         """Token ids, one for each of the noise's draws; shape ``noise.draws``."""
         raise NotImplementedError

@@ -30,6 +30,10 @@ class Greedy(Draw):
         with np.errstate(divide="ignore"):
             return np.log(self.law(row))
 
+    def noise_values(self, row: Row) -> int:
+        """None."""
+        return 0
+
     def choose(self, row: Row, noise: Noise) -> NDArray[np.int64]:
         """The best token, once for each draw."""
         return np.full(noise.draws, _best(row))

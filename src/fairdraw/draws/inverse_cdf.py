@@ -29,6 +29,10 @@ class InverseCdf(Draw):
 
     name: ClassVar[str] = "inverse_cdf"
 
+    def noise_values(self, row: Row) -> int:
+        """One uniform."""
+        return 1
+
     def choose(self, row: Row, noise: Noise) -> NDArray[np.int64]:
         """The ids in which the uniforms fall."""
         masses = IntegerMasses(scores=row.scores, scale=row.masses.scale, peak=row.masses.peak)

@@ -19,7 +19,8 @@ class Race(Draw):
     """The kept token with the largest score z * c - log2(E); equal scores: the lower id.
 
     z is the float32 score after all edits, c = log2(e) / T, E the token's own Exp(1) noise; float64, each operation
-    rounded once.  By the Gumbel-max rule the law is the row's softmax, to about 1e-12.
+    rounded once.  By the Gumbel-max rule the law is the row's softmax, to about 1e-16 * |z| / T: 1e-12 in use, while
+    a temperature of 1e-15 leaves nothing but the rounding of z * c.
 
     Notes
     -----

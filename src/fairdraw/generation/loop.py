@@ -144,9 +144,10 @@ def encode_prompt(model: Model, prompt: Prompt) -> list[int]:
     if prompt and isinstance(prompt[0], Mapping):
         return encode_chat(model.tokenizer, prompt)  # type: ignore[arg-type]
     ids = list(require("prompt", prompt, TokenIds()))  # type: ignore[call-overload]
-    if not ids or max(ids) >= model.facts.vocab_size:
-        domain = f"at least one token id in 0..{model.facts.vocab_size - 1}"
-        raise ParameterError("prompt", f"{len(ids)} ids up to {max(ids, default=None)}", domain)
+    if not ids:
+        raise ParameterError("prompt", "none", "at least one token id", "a text needs a token to go on from")
+    if max(ids) >= model.facts.vocab_size:
+        raise ParameterError("prompt", max(ids), f"token ids in 0..{model.facts.vocab_size - 1}")
     return ids
 
 

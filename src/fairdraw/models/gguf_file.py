@@ -174,8 +174,7 @@ def _fused_layer(file: GgufFile, layer: int) -> dict[str, NDArray[np.float32]]:
     query, key, value = (file.read(f"{block}attn_{part}.weight") for part in "qkv")
     gate, up = file.read(block + "ffn_gate.weight"), file.read(block + "ffn_up.weight")
     return {
-        "query_key_value": np.concatenate([query * scale, key, value])
-        * file.read(block + "attn_norm.weight"),
+        "query_key_value": np.concatenate([query * scale, key, value]) * file.read(block + "attn_norm.weight"),
         "attention_output": file.read(block + "attn_output.weight"),
         "gate_up": np.concatenate([gate, up]) * file.read(block + "ffn_norm.weight"),
         "down": file.read(block + "ffn_down.weight"),

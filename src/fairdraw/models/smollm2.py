@@ -68,9 +68,7 @@ def load() -> SmolLM2:
         context_length=weights.shape.context_length,
         encode=tokenizer.encode,
     )
-    return SmolLM2(
-        name="smollm2", facts=facts, tokenizer=tokenizer, weights=weights, angles=rotation(weights.shape)
-    )
+    return SmolLM2(name="smollm2", facts=facts, tokenizer=tokenizer, weights=weights, angles=rotation(weights.shape))
 
 
 def _prepared() -> Path:

@@ -92,8 +92,8 @@ class Noise:
     round: int = 0
 
     def __post_init__(self) -> None:
-        require("seed", self.seed, SEED)
-        require("round", self.round, Whole(0, 2**16 - 1))
+        object.__setattr__(self, "seed", require("seed", self.seed, SEED))
+        object.__setattr__(self, "round", require("round", self.round, Whole(0, 2**16 - 1)))
         for name, value in (("position", self.position), ("sample_index", self.sample_index)):
             for number in (value.min(), value.max()) if isinstance(value, np.ndarray) else (value,):
                 require(name, number, COUNTER)

@@ -91,15 +91,11 @@ def encode_chat(tokenizer: Tokenizer, messages: Messages) -> list[int]:
     A special token that the template glues together from parts, as in ``'<|' + role + '|>'``, stays plain.
     """
     if tokenizer.chat_template is None:
-        raise UnavailableError(
-            "this model has no chat template", "give it plain text instead of a conversation"
-        )
+        raise UnavailableError("this model has no chat template", "give it plain text instead of a conversation")
     _check(messages)
     mark = _unused_letter(tokenizer.chat_template + json.dumps(list(map(dict, messages)), ensure_ascii=False))
     marked = {text: f"{mark}{index}{mark}" for text, index in tokenizer.special_tokens.items()}
-    bos, eos = (
-        f"{mark}{index}{mark}" if index is not None else "" for index in (tokenizer.bos_id, tokenizer.eos_id)
-    )
+    bos, eos = (f"{mark}{index}{mark}" if index is not None else "" for index in (tokenizer.bos_id, tokenizer.eos_id))
     rendered = _render(_replace_all(tokenizer.chat_template, marked), messages, bos, eos)
     # Odd pieces are the ids between two marks.
     ids: list[int] = []
@@ -128,9 +124,7 @@ def _unused_letter(text: str) -> str:
     for code in range(0xF0000, 0xFFFFE):
         if chr(code) not in taken:
             return chr(code)
-    raise ParameterError(
-        "messages", "every private-use character", "text with a private-use character to spare"
-    )
+    raise ParameterError("messages", "every private-use character", "text with a private-use character to spare")
 
 
 def _replace_all(text: str, replacements: Mapping[str, str]) -> str:

@@ -77,9 +77,7 @@ def _build_automaton(stops: tuple[str, ...]) -> _Automaton:
                 shorter = fallback[shorter]
             fallback[node] = children[shorter].get(character, 0)
             waiting.append(node)
-    return _Automaton(
-        children=tuple(children), fallback=tuple(fallback), depth=tuple(depth), ending=tuple(ending)
-    )
+    return _Automaton(children=tuple(children), fallback=tuple(fallback), depth=tuple(depth), ending=tuple(ending))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +197,7 @@ class StopMatcher:
         for end, character in enumerate(text, start=1):
             node = automaton.step(node, character)
             if length := automaton.ending[node]:
-                match = StopMatch(
-                    before=text[: end - length], matched=text[end - length : end], after=text[end:]
-                )
+                match = StopMatch(before=text[: end - length], matched=text[end - length : end], after=text[end:])
                 return self.stops.matcher(), match.before, match
         released = len(text) - automaton.depth[node]
         return StopMatcher(stops=self.stops, held=text[released:]), text[:released], None
