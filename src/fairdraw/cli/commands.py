@@ -13,6 +13,7 @@ from fairdraw.cli.explain import explain_command
 from fairdraw.cli.flags import GENERAL, IDS, TEXT, WHOLE, SamplingFlags
 from fairdraw.cli.generate import generate_command
 from fairdraw.cli.inputs import Source
+from fairdraw.cli.redraw import redraw_command
 from fairdraw.dialects import DIALECTS
 from fairdraw.logprobs import Meaning
 
@@ -44,6 +45,7 @@ def generate(
     logprobs_mean: Annotated[Meaning | None, Parameter(group=TEXT)] = None,
     model: Annotated[str, General] = "smollm2",
     prompt_format: Annotated[Literal["chat", "text"], Parameter(name="--format", group=GENERAL)] = "chat",
+    replay: Annotated[str | None, General] = None,
     as_json: Annotated[Json, General] = False,
 ) -> int:
     """Write a text with a real model and print it as it comes.
@@ -61,6 +63,8 @@ def generate(
         Where the logits come from.
     prompt_format
         A message in the model's chat template, or plain text.
+    replay
+        Draw an engine's very tokens, with its own generator and --seed: candle, transformers or nano_vllm.
     logprobs_mean
         What they mean: the model's own row (raw, if not given); after temperature; under the law drawn from.
     """
@@ -71,6 +75,7 @@ def generate(
         params=params,
         model=model,
         prompt_format=prompt_format,
+        replay=replay,
         logprobs_mean=logprobs_mean,
         as_json=as_json,
     )
@@ -182,6 +187,28 @@ def compare(
         model=model,
     )
     return compare_command(plan_a, plan_b, source, draws=draws, seed=seed, as_json=as_json)
+
+
+@app.command
+def redraw(
+    trace: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    model: str = "smollm2",
+    as_json: Json = False,
+) -> int:
+    """Draw a recorded text again: the same tokens, or where and why not.
+
+    Exit code: 0 every token was drawn again, 1 not, 2 a failure.
+
+    Parameters
+    ----------
+    trace
+        A file that `generate --json` wrote; "-" reads it from standard input.
+    model
+        Where the logits come from.
+    """
+    return redraw_command(trace, model=model, as_json=as_json)
 
 
 @app.command

@@ -12,7 +12,7 @@ from fairdraw.cli.inputs import plan_from
 from fairdraw.cli.output import Kind, print_json, print_table, words
 from fairdraw.context import ModelFacts
 from fairdraw.errors import ParameterError, PlanError
-from fairdraw.generation.loop import Generation, start
+from fairdraw.generation.loop import FAIRDRAW, Generation, drawer, start
 from fairdraw.generation.result import Completion
 from fairdraw.logprobs import Alternative, Meaning
 from fairdraw.models import Model, load
@@ -38,6 +38,7 @@ def generate_command(
     params: SamplingParams,
     model: str,
     prompt_format: str,
+    replay: str | None,
     logprobs_mean: Meaning | None,
     as_json: bool,
 ) -> int:
@@ -48,6 +49,7 @@ def generate_command(
         raise PlanError("--logprobs-mean needs --logprobs", "how many alternatives to report: --logprobs 5")
     if prompt_format == "text" and not prompt:
         raise ParameterError("PROMPT", prompt, "not empty with --format text", "a text needs a token to go on from")
+    drawer(replay or FAIRDRAW, checked, 0, 0)
     loaded = load(model)
     chosen = plan_from(plan, params, dialect, loaded.facts, kept=_KEPT)
     limits = replace(chosen.limits, n=1)
@@ -65,6 +67,7 @@ def generate_command(
             sample_index=index,
             max_tokens=MAX_TOKENS if limit is None else limit,
             logprobs_mean=logprobs_mean or "raw",
+            stream=replay or FAIRDRAW,
         )
         seed = generation.seed
         if count > 1 and not as_json:
@@ -107,7 +110,10 @@ def _report(timed: _Timed, model: Model) -> None:
     why = done.finish_reason if done.stop_reason is None else f"{done.finish_reason}: {done.stop_reason!r}"
     speed = len(done.tokens) / timed.seconds if timed.seconds else 0.0
     count = f"{len(done.tokens)} token{'' if len(done.tokens) == 1 else 's'},"
-    words(f"{done.plan} | seed {done.seed} | {count} {why} | {speed:.1f} tokens/s")
+    for step, why in done.doubts:
+        words(f"token {step}: {why}")
+    whose = "" if done.stream == FAIRDRAW else f"tokens of {done.stream} | "
+    words(f"{whose}{done.plan} | seed {done.seed} | {count} {why} | {speed:.1f} tokens/s")
 
 
 def _others(top: tuple[Alternative, ...], model: Model) -> str:

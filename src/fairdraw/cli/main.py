@@ -1,6 +1,7 @@
 """``fairdraw``: the commands, and what becomes of an error.
 
 Exit codes: 0 done, 1 a failure, 2 a usage error.  ``compare``: 0 same, 1 differ, 2 any failure, 3 could not tell.
+``redraw``: 0 the same tokens, 1 not, 2 any failure.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from cyclopts import CycloptsError
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
-COMMANDS = ("generate", "explain", "compare", "dialects")
+COMMANDS = ("generate", "explain", "compare", "redraw", "dialects")
 
 
 def main() -> None:
@@ -31,7 +32,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run a command and return the exit code; every error becomes one sentence on stderr."""
-    failure = USAGE if arguments[:1] == ["compare"] else FAILURE
+    failure = USAGE if arguments[:1] in (["compare"], ["redraw"]) else FAILURE
     try:
         code = _run(arguments)
         sys.stdout.flush()
