@@ -26,9 +26,7 @@ def test_rollback_equals_recomputation(tiny_session):
     fresh = tiny_session.fork()
     tiny_session.feed(TEXT[:40])
     tiny_session.rollback(7)
-    np.testing.assert_allclose(
-        tiny_session.feed(TEXT[100:120]), _after(fresh, TEXT[:7], TEXT[100:120]), atol=1e-6
-    )
+    np.testing.assert_allclose(tiny_session.feed(TEXT[100:120]), _after(fresh, TEXT[:7], TEXT[100:120]), atol=1e-6)
     assert tiny_session.length == 27
 
 

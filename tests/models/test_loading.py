@@ -8,9 +8,7 @@ from fairdraw.models import load
 
 
 def test_an_unknown_model_is_named_with_the_nearest_one():
-    with pytest.raises(
-        ParameterError, match=r"model must be one of smollm2, got 'smolm'\nhint: did you mean"
-    ):
+    with pytest.raises(ParameterError, match=r"model must be one of smollm2, got 'smolm'\nhint: did you mean"):
         load(model="smolm")
 
 

@@ -142,9 +142,7 @@ def test_offsets_give_a_split_character_to_the_token_that_completes_it():
 def test_nothing_can_be_pushed_after_a_stop_string():
     assembler = TextAssembler(StopStrings(("b",)))
     assembler.push(b"ab")
-    with pytest.raises(
-        ParameterError, match="token_bytes must be pushed before the text has ended, got b'c'"
-    ):
+    with pytest.raises(ParameterError, match="token_bytes must be pushed before the text has ended, got b'c'"):
         assembler.push(b"c")
     assert assembler.offsets == (0,)
 
@@ -225,9 +223,7 @@ def test_after_arming_the_text_is_read_as_if_it_began_there(tokens, stops, armed
 @given(tokens=TOKENS)
 def test_each_character_belongs_to_the_first_token_that_makes_it_certain(tokens):
     assembler = TextAssembler()
-    by_token = [
-        (index, character) for index, token in enumerate(tokens) for character in assembler.push(token).text
-    ]
+    by_token = [(index, character) for index, token in enumerate(tokens) for character in assembler.push(token).text]
     for place, (index, _) in enumerate(by_token):
         assert bisect_right(assembler.offsets, place) - 1 == index
 

@@ -88,9 +88,7 @@ def _with_template(template):
     )
 
 
-PIECES = st.sampled_from(
-    ["<|end|>", "<|start|>", "<s>", "<|", "|>", "end", "\U000f0000", "0", "1", " ", "你"]
-)
+PIECES = st.sampled_from(["<|end|>", "<|start|>", "<s>", "<|", "|>", "end", "\U000f0000", "0", "1", " ", "你"])
 
 
 @given(st.lists(PIECES | st.text(max_size=3), max_size=8).map("".join))

@@ -38,9 +38,7 @@ def certain_text(data: bytes) -> str:
     endings += [b"\x90\x80\x80", b"\xa0\x80"]
     futures = [(data + ending).decode("utf-8", "replace") for ending in endings]
     shared = 0
-    while (
-        all(len(future) > shared for future in futures) and len({future[shared] for future in futures}) == 1
-    ):
+    while all(len(future) > shared for future in futures) and len({future[shared] for future in futures}) == 1:
         shared += 1
     return futures[0][:shared]
 

@@ -10,9 +10,7 @@ from fairdraw.errors import ParameterError, UnavailableError
 from fairdraw.models import load
 from fairdraw.text.tokenizer import Tokenizer
 
-GOLDEN = json.loads(
-    (Path(__file__).parents[1] / "golden" / "smollm2_token_ids.json").read_text(encoding="utf-8")
-)
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "smollm2_token_ids.json").read_text(encoding="utf-8"))
 
 
 def _toy(**changes):

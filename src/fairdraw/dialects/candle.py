@@ -6,6 +6,8 @@ Read: candle-transformers 0.11.0, src/generation/mod.rs and src/utils.rs; candle
   is ``LogitsProcessor::new(seed, temperature, top_p)``: no temperature, or one below 1e-7, is ArgMax.
 - Temperature is float32 x * float32(1 / T).  A cut keeps raw probabilities: in TopKThenTopP, p is a share of the
   whole row.  p is rounded to float32; p outside (0, 1) is off.
+- candle sums in sequential float32: on flat rows of 32768 ids or more its running mass is off by up to 6e-5, so that
+  top-p may take or leave a token more than the exact sum says; the law here is the exact sum's.
 - top-k keeps exactly k; which of several equal tokens is left to Rust's selection on rows of more than 16.
 - GumbelSoftmax draws its uniforms in [1e-7, 0.999): its law is not softmax.
 - ``closure_top_k`` is the closure that gives transformers' meaning through ``sample_f``: keep the k best,
