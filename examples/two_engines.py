@@ -1,8 +1,8 @@
 """Two seeds on two engines: the law is the same, the tokens are not (temperature 0.7, every token, 20 tokens).
 
-The article's prompt and logits are not printed: ours is a guess, on the 4-bit file.  torch races one exponential for each of
-49152 ids, candle takes one number and a table of running sums: from the second token on they would read different
-parts of a stream even if it were one and the same.
+The article's prompt and logits are not printed: ours is a guess, on the 4-bit file.  torch races one exponential for
+each of 49152 ids, candle takes one number and a table of running sums: from the second token on they would read
+different parts of a stream even if it were one and the same.
 """
 
 from itertools import takewhile
