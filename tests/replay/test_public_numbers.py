@@ -195,14 +195,6 @@ def test_no_printed_number_is_unaccounted_for():
         assert f"def {test}(" in (GOLDEN.parent / file).read_text(encoding="utf-8")
 
 
-def test_the_candle_numbers_are_those_of_candles_own_list():
-    own = json.loads((GOLDEN / "candle_printed.json").read_text(encoding="utf-8"))["numbers"]
-    fields = ("kind", "given", "printed")
-    for number in own:
-        if number["printed"] is not None:
-            assert {key: NUMBERS[number["id"]][key] for key in fields} == {key: number[key] for key in fields}
-
-
 @pytest.mark.parametrize("name", ["temperature 1.0", "temperature 2.0", "temperature 0.5"])
 def test_the_temperature_table_is_no_softmax_of_its_six_logits(name):
     number = NUMBERS[name]

@@ -9,7 +9,7 @@ from fairdraw.streams.candle_metal import MetalGenerator
 
 PRINTED = {
     number["id"]: number
-    for number in json.loads((Path(__file__).parents[1] / "golden/candle_printed.json").read_text())["numbers"]
+    for number in json.loads((Path(__file__).parents[1] / "golden/public_vectors.json").read_text())["numbers"]
     if number["kind"] == "metal_rand4"
 }
 
