@@ -10,7 +10,7 @@ import fairdraw
 from fairdraw.cli.compare import compare_command
 from fairdraw.cli.dialects import dialects_command
 from fairdraw.cli.explain import explain_command
-from fairdraw.cli.flags import GENERAL, IDS, TEXT, WHOLE, SamplingFlags
+from fairdraw.cli.flags import GENERAL, TEXT, WHOLE, SamplingFlags
 from fairdraw.cli.generate import generate_command
 from fairdraw.cli.inputs import Source
 from fairdraw.cli.redraw import redraw_command
@@ -29,8 +29,8 @@ Json = Annotated[
     Parameter(name="--json", negative="", show_default=False, help="Print one JSON object instead of text."),
 ]
 Flags = Annotated[SamplingFlags, Parameter(name="*")]
+Rows = Annotated[Source, Parameter(name="*")]
 Int = Annotated[int, WHOLE]
-Ids = Annotated[tuple[int, ...], IDS]
 General = Parameter(group=GENERAL)
 
 
@@ -86,13 +86,7 @@ def explain(
     plan: str,
     /,
     *,
-    prompt: str | None = None,
-    logits: str | None = None,
-    tensor: str | None = None,
-    row: Annotated[int | None, WHOLE] = None,
-    prompt_ids: Ids = (),
-    output_ids: Ids = (),
-    model: str | None = None,
+    source: Rows = Source(),  # noqa: B008
     top: Int = 10,
     as_json: Json = False,
 ) -> int:
@@ -102,32 +96,9 @@ def explain(
     ----------
     plan
         A plan as text: "transformers: do_sample=true temperature=0.7".
-    prompt
-        Show it on the row that the model gives after this message.
-    logits
-        Show it on a row of a file: .npy, .npz or .safetensors.
-    tensor
-        Name of the array in a .npz or .safetensors file that has several.
-    row
-        Number of the row, from 0 (negative: from the end); the first if not given.
-    prompt_ids
-        Token ids of the prompt, for penalties: 11 12 13. Only with --logits.
-    output_ids
-        Token ids drawn so far. Only with --logits.
-    model
-        Model for --prompt (smollm2), or whose token texts label the ids of --logits.
     top
         How many of the best tokens to show.
     """
-    source = Source(
-        prompt=prompt,
-        logits=logits,
-        tensor=tensor,
-        row=row,
-        prompt_ids=prompt_ids,
-        output_ids=output_ids,
-        model=model,
-    )
     return explain_command(plan, source, top=top, as_json=as_json)
 
 
@@ -137,13 +108,7 @@ def compare(
     plan_b: str,
     /,
     *,
-    logits: str | None = None,
-    prompt: str | None = None,
-    tensor: str | None = None,
-    row: Annotated[int | None, WHOLE] = None,
-    prompt_ids: Ids = (),
-    output_ids: Ids = (),
-    model: str | None = None,
+    source: Rows = Source(),  # noqa: B008
     draws: Int = 0,
     seed: Int = 0,
     as_json: Json = False,
@@ -158,34 +123,11 @@ def compare(
         A plan as text.
     plan_b
         Another.
-    logits
-        Rows of a file: .npy, .npz or .safetensors; all of them, or --row.
-    prompt
-        Or the row that the model gives after this message.
-    tensor
-        Name of the array in a .npz or .safetensors file that has several.
-    row
-        Number of the row, from 0 (negative: from the end); all if not given.
-    prompt_ids
-        Token ids of the prompt, for penalties: 11 12 13. Only with --logits.
-    output_ids
-        Token ids drawn so far. Only with --logits.
-    model
-        Model for --prompt (smollm2), or whose token texts label the ids of --logits.
     draws
         Also draw this many tokens from each plan, and test them.
     seed
         Seed of these draws; both plans use the same noise.
     """
-    source = Source(
-        prompt=prompt,
-        logits=logits,
-        tensor=tensor,
-        row=row,
-        prompt_ids=prompt_ids,
-        output_ids=output_ids,
-        model=model,
-    )
     return compare_command(plan_a, plan_b, source, draws=draws, seed=seed, as_json=as_json)
 
 

@@ -54,7 +54,7 @@ def id_sequences(kind: object, tokens: Sequence[Token]) -> tuple[tuple[int, ...]
 
 
 WHOLE = Parameter(converter=whole)
-IDS = Parameter(converter=ids, consume_multiple=True, json_list=False, negative="")
+IDS = Parameter(converter=ids, consume_multiple=True, json_list=False, negative="", show_default=False)
 _KINDS: dict[type[Domain], tuple[Any, Parameter]] = {
     Whole: (int, WHOLE),
     Real: (float, Parameter()),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdraw.cli.flags import IDS, WHOLE
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.reading import did_you_mean
 from fairdraw.errors import ParameterError, PlanError, UnavailableError
@@ -38,13 +39,20 @@ class Rows:
 class Source:
     """Where the rows come from, as the flags say it: a file, the model after a prompt, or nowhere."""
 
-    prompt: str | None
-    logits: str | None
-    tensor: str | None
-    row: int | None
-    prompt_ids: Sequence[int]
-    output_ids: Sequence[int]
-    model: str | None
+    prompt: str | None = None
+    """The row that the model gives after this message."""
+    logits: str | None = None
+    """Rows of a file: .npy, .npz or .safetensors."""
+    tensor: str | None = None
+    """Name of the array in a .npz or .safetensors file that has several."""
+    row: Annotated[int | None, WHOLE] = None
+    """Number of the row, from 0 (negative: from the end). If not given: all (compare), the first (explain)."""
+    prompt_ids: Annotated[tuple[int, ...], IDS] = ()
+    """Token ids of the prompt, for penalties: 11 12 13. Only with --logits."""
+    output_ids: Annotated[tuple[int, ...], IDS] = ()
+    """Token ids drawn so far. Only with --logits."""
+    model: str | None = None
+    """Model for --prompt (smollm2), or whose token texts label the ids of --logits."""
 
     def __post_init__(self) -> None:
         if self.prompt is not None and self.logits is not None:

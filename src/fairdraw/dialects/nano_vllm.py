@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Variant, canonical_reading, off_if
+from fairdraw.dialects.base import Dialect, Parameter, Step, canonical_reading
+from fairdraw.dialects.steps import DIVIDED_TEMPERATURE, always_sampling
 from fairdraw.domains import Real, Truth, Whole
 from fairdraw.params import SamplingParams
-from fairdraw.stages import Mask, Temperature
+from fairdraw.stages import Mask
 
 PARAMETERS = (
     Parameter(
@@ -40,27 +41,7 @@ NANO_VLLM = Dialect(
     version="",
     summary="temperature alone; no greedy, no cut, no penalty, no seed; 64 tokens",
     source="nano-vllm bb823b3: nanovllm/sampling_params.py, nanovllm/layers/sampler.py",
-    variants=MappingProxyType(
-        {
-            "": Variant(
-                parameters=PARAMETERS,
-                modes=(
-                    Mode(
-                        name="sample",
-                        steps=(
-                            Step(stage=Mask),
-                            Step(
-                                stage=Temperature,
-                                fields={"value": "temperature"},
-                                switches={"operation": "divide"},
-                                off=(off_if("temperature", "is", 1.0),),
-                            ),
-                        ),
-                    ),
-                ),
-            )
-        }
-    ),
+    variants=always_sampling(PARAMETERS, Step(stage=Mask), DIVIDED_TEMPERATURE),
     from_params=_from_params,
     elsewhere=MappingProxyType({"temp": "temperature", "max_new_tokens": "max_tokens"}),
 )

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Variant, canonical_reading, off_if
+from fairdraw.dialects.base import Dialect, Parameter, Step, canonical_reading, off_if
+from fairdraw.dialects.steps import DIVIDED_TEMPERATURE, always_sampling
 from fairdraw.domains import Real, Whole
 from fairdraw.params import SamplingParams
-from fairdraw.stages import Mask, Temperature, TopK, TopP
+from fairdraw.stages import Mask, TopK, TopP
 
 PARAMETERS = (
     Parameter(
@@ -44,38 +45,22 @@ REFERENCE = Dialect(
     version="",
     summary="temperature, top-k with all ties, then a strict top-p: one token more on an exact hit",
     source="filter_logits of a PyTorch tutorial on sampling, run with torch 2.13.0",
-    variants=MappingProxyType(
-        {
-            "": Variant(
-                parameters=PARAMETERS,
-                modes=(
-                    Mode(
-                        name="sample",
-                        steps=(
-                            Step(stage=Mask),
-                            Step(
-                                stage=Temperature,
-                                fields={"value": "temperature"},
-                                switches={"operation": "divide"},
-                                off=(off_if("temperature", "is", 1.0),),
-                            ),
-                            Step(
-                                stage=TopK,
-                                fields={"k": "top_k"},
-                                switches={"ties": "all", "beyond": "refuse_more"},
-                                off=(off_if("top_k", "is", None),),
-                            ),
-                            Step(
-                                stage=TopP,
-                                fields={"p": "top_p"},
-                                switches={"boundary": "strict", "ties": "any"},
-                                off=(off_if("top_p", "is", None), off_if("top_p", ">=", 1.0)),
-                            ),
-                        ),
-                    ),
-                ),
-            )
-        }
+    variants=always_sampling(
+        PARAMETERS,
+        Step(stage=Mask),
+        DIVIDED_TEMPERATURE,
+        Step(
+            stage=TopK,
+            fields={"k": "top_k"},
+            switches={"ties": "all", "beyond": "refuse_more"},
+            off=(off_if("top_k", "is", None),),
+        ),
+        Step(
+            stage=TopP,
+            fields={"p": "top_p"},
+            switches={"boundary": "strict", "ties": "any"},
+            off=(off_if("top_p", "is", None), off_if("top_p", ">=", 1.0)),
+        ),
     ),
     from_params=_from_params,
     elsewhere=MappingProxyType({"temp": "temperature", "k": "top_k", "p": "top_p", "do_sample": "always sampling"}),

@@ -24,6 +24,7 @@ import numpy as np
 
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, canonical_reading, off_if
+from fairdraw.dialects.steps import DIVIDED_TEMPERATURE
 from fairdraw.domains import Real, StrictReal, Texts, TokenIds, TokenSequences, Truth, Whole
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError
@@ -35,7 +36,6 @@ from fairdraw.stages import (
     MinP,
     MinTokens,
     RepetitionPenalty,
-    Temperature,
     TopK,
     TopP,
     Typical,
@@ -180,12 +180,7 @@ def _processors(scope: Scope) -> tuple[Step, ...]:
 
 
 _WARPERS = (
-    Step(
-        stage=Temperature,
-        fields={"value": "temperature"},
-        switches={"operation": "divide"},
-        off=(off_if("temperature", "is", 1.0),),
-    ),
+    DIVIDED_TEMPERATURE,
     Step(stage=TopK, fields={"k": "top_k"}, switches={"ties": "all"}, off=(off_if("top_k", "is", 0),)),
     Step(
         stage=TopP,
