@@ -52,46 +52,22 @@ def read(dialect: Dialect, variant: str, request: Mapping[str, object], facts: M
         A value outside its domain; the hint says what the engine itself would say.
     """
     chosen = _variant(dialect, variant)
-    given = _by_name(dialect, variant, chosen, request)
-    defaults = _by_name(dialect, variant, chosen, _known(chosen, facts.defaults)) if facts else {}
-    values: dict[str, object] = {}
-    origins: dict[str, str] = {}
-    for parameter in chosen.parameters:
-        name = parameter.name
-        # None, asked for or not, is "unset": the next in line decides.
-        source, origin = next(
-            ((s[name], o) for s, o in ((given, REQUEST), (defaults, MODEL_FILE)) if s.get(name) is not None),
-            (parameter.default, ENGINE_DEFAULT),
-        )
-        if parameter.required and source is None:
-            raise PlanError(f"{dialect.name} {variant}".strip() + f" needs {name}", parameter.meaning)
-        values[name], origins[name] = source, origin
-    given_now = [p for p in chosen.parameters if origins[p.name] != ENGINE_DEFAULT]
+    values, origins = _gathered(dialect, variant, chosen, request, facts)
+    given = [p for p in chosen.parameters if origins[p.name] != ENGINE_DEFAULT]
+    # What chooses the mode is checked first: a mode may not look at some of the others.
     choosing = {name for mode in chosen.modes for name in mode.reads}
-    values |= {p.name: _checked(dialect, p, values[p.name]) for p in given_now if p.name in choosing}
+    values |= {p.name: _checked(dialect, p, values[p.name]) for p in given if p.name in choosing}
     mode = next(mode for mode in chosen.modes if mode.when(values))
-    values |= {p.name: _checked(dialect, p, values[p.name], mode) for p in given_now if p.name not in choosing}
+    values |= {p.name: _checked(dialect, p, values[p.name], mode) for p in given if p.name not in choosing}
     stages, effects = _build(mode, values, facts)
-    limits: dict[str, Any] = {
-        **chosen.fixed_limits,
-        **{p.limit: values[p.name] for p in chosen.parameters if p.limit and values[p.name] is not None},
-    }
     settings = tuple(
         Setting(
-            name=p.name,
-            value=values[p.name],
-            origin=origins[p.name],
-            effect=_effect(p, mode, effects, origins[p.name]),
+            name=p.name, value=values[p.name], origin=origins[p.name], effect=_effect(p, mode, effects, origins[p.name])
         )
         for p in chosen.parameters
     )
-    return Reading(
-        settings=settings,
-        stages=stages,
-        draw=mode.draw,
-        limits=Limits(**limits),
-        mode=mode.name,  # type: ignore[arg-type]
-    )
+    limits = _limits(chosen, values)
+    return Reading(settings=settings, stages=stages, draw=mode.draw, limits=limits, mode=mode.name)
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
@@ -115,6 +91,31 @@ def _variant(dialect: Dialect, variant: str) -> Variant:
 def _known(variant: Variant, defaults: Mapping[str, object]) -> dict[str, object]:
     names = {name for p in variant.parameters for name in (p.name, *p.aliases)}
     return {name: value for name, value in defaults.items() if name in names}
+
+
+def _gathered(
+    dialect: Dialect, variant: str, chosen: Variant, request: Mapping[str, object], facts: ModelFacts | None
+) -> tuple[dict[str, object], dict[str, str]]:
+    """Of every parameter the value that holds, unchecked, and who said so; None, asked for or not, is unset."""
+    given = _by_name(dialect, variant, chosen, request)
+    defaults = _by_name(dialect, variant, chosen, _known(chosen, facts.defaults)) if facts else {}
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for parameter in chosen.parameters:
+        name = parameter.name
+        values[name], origins[name] = next(
+            ((s[name], origin) for s, origin in ((given, REQUEST), (defaults, MODEL_FILE)) if s.get(name) is not None),
+            (parameter.default, ENGINE_DEFAULT),
+        )
+        if parameter.required and values[name] is None:
+            raise PlanError(f"{dialect.name} {variant}".strip() + f" needs {name}", parameter.meaning)
+    return values, origins
+
+
+def _limits(chosen: Variant, values: Mapping[str, object]) -> Limits:
+    given: dict[str, Any] = {**chosen.fixed_limits}
+    given |= {p.limit: values[p.name] for p in chosen.parameters if p.limit and values[p.name] is not None}
+    return Limits(**given)
 
 
 def _by_name(dialect: Dialect, variant_name: str, variant: Variant, request: Mapping[str, object]) -> dict[str, object]:
