@@ -15,6 +15,7 @@ from fairdraw.plan import Plan
 from fairdraw.sampling import Drawn, law, sample, sample_many
 from fairdraw.streams.noise import STREAM_VERSION
 from fairdraw.verify.comparison import Comparison, compare
+from fairdraw.verify.redrawing import Redrawing, redraw
 from fairdraw.weights import Weights
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "ParameterError",
     "Plan",
     "PlanError",
+    "Redrawing",
     "SamplingParams",
     "UnavailableError",
     "Weights",
@@ -40,6 +42,7 @@ __all__ = [
     "law",
     "load_model",
     "logprobs",
+    "redraw",
     "sample",
     "sample_many",
 ]

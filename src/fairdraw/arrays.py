@@ -45,6 +45,9 @@ def as_logits(logits: object, where: str = "logits") -> NDArray[np.float32]:
     hint: pass one row, for instance logits[-1]
     """
     array = _as_numpy(logits, where)
+    if array.dtype.kind in "OUSV" and array.dtype.name != "bfloat16":
+        kind = f"{type(logits).__module__}.{type(logits).__qualname__}".removeprefix("builtins.")
+        raise LogitsError(where, "be an array of floats", kind)
     if array.ndim != 1:
         hint = "pass one row, for instance logits[-1]" if array.ndim > 1 else ""
         raise LogitsError(where, "have one axis, (vocab,)", f"shape {array.shape}", hint)
@@ -104,7 +107,7 @@ def _as_float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
         with np.errstate(over="ignore", invalid="ignore"):
             row = array.astype(np.float32)
     else:
-        hint = "logits.astype(numpy.float32) if these really are logits" if array.dtype.kind in "iu" else ""
+        hint = "convert them to float32 if these really are logits" if array.dtype.kind in "iu" else ""
         raise LogitsError(where, "be floating point", f"dtype {array.dtype.name}", hint)
     if not row.dtype.isnative:
         row = row.astype(np.float32)

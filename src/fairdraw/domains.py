@@ -129,6 +129,20 @@ class StrictReal(Real):
 
 
 @dataclass(frozen=True, slots=True)
+class ZeroOr(Real):
+    """Exactly 0, or a finite number between two bounds."""
+
+    @property
+    def text(self) -> str:
+        """The end of "must be ..."."""
+        return f"0 or {Real.text.fget(self)}"  # type: ignore[attr-defined]
+
+    def holds(self, value: object) -> bool:
+        """Whether a value is 0 or a number inside the bounds."""
+        return Real(0, 0).holds(value) or Real.holds(self, value)
+
+
+@dataclass(frozen=True, slots=True)
 class Whole:
     """A whole number between two bounds, both allowed."""
 
@@ -281,8 +295,10 @@ class BiasMap:
 def _items(value: object) -> Sequence[object]:
     if _is_number(value, (int, np.integer)):
         return (value,)
-    if isinstance(value, np.ndarray):
-        return value.tolist()
+    if hasattr(value, "tolist"):
+        # NumPy arrays, and what other libraries made in their image.
+        items = value.tolist()  # type: ignore[union-attr]
+        return items if isinstance(items, list) else (items,)
     if isinstance(value, (set, frozenset)):
         return sorted(value)
     if isinstance(value, (Sequence, range)) and not isinstance(value, (str, bytes)):

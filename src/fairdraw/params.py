@@ -18,12 +18,13 @@ from fairdraw.domains import (
     TokenSequences,
     Truth,
     Whole,
+    ZeroOr,
     require,
 )
 
 DOMAINS: MappingProxyType[str, Domain] = MappingProxyType(
     {
-        "temperature": Real(0, 1e38),
+        "temperature": ZeroOr(1e-38, 1e38),
         "top_k": Whole(0),
         "top_p": PROBABILITY,
         "min_p": PROBABILITY,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairdraw import plan_format
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.finding import find_dialect
-from fairdraw.dialects.reading import ENGINE_DEFAULT, Setting, read
+from fairdraw.dialects.reading import ENGINE_DEFAULT, IMPLIED, Setting, implied_names, read
 from fairdraw.draws import Draw, Race
-from fairdraw.errors import PlanError
+from fairdraw.errors import ParameterError, PlanError
 from fairdraw.limits import Limits
 from fairdraw.params import SamplingParams
 from fairdraw.stages import Stage
@@ -64,7 +64,9 @@ class Plan:
         Parameters
         ----------
         request : SamplingParams or mapping, optional
-            Parameters in our names, or in the engine's own.  None and a value of None mean: not set.
+            Parameters in our names, or in the engine's own.  None and a value of None mean: not set.  A request in
+            our names means drawing unless its temperature is 0: transformers' ``do_sample`` and candle's variant and
+            temperature follow from it, with the origin "implied".
         dialect : str
             ``engine`` or ``engine@version``; without a version the newest one known.
         variant : str
@@ -86,15 +88,21 @@ class Plan:
         [('top_k', 50, 'engine default')]
         """
         chosen = find_dialect(dialect)
+        implied: frozenset[str] = frozenset()
         if isinstance(request, SamplingParams):
-            own_variant, request = chosen.from_params(request)
+            own_variant, own_request = chosen.from_params(request)
             variant = variant or own_variant
+            implied = implied_names(chosen, variant, own_request, request)
+            request = own_request
+        if not isinstance(request, Mapping | None):
+            hint = "Plan.parse reads a plan from text" if isinstance(request, str) else ""
+            raise ParameterError("request", request, "SamplingParams or a mapping of names to values", hint)
         reading = read(chosen, variant, dict(request or {}), facts)
         return cls(
             dialect=chosen.name,
             variant=variant,
             mode=reading.mode,
-            settings=reading.settings,
+            settings=tuple(replace(s, origin=IMPLIED) if s.name in implied else s for s in reading.settings),
             stages=reading.stages,
             draw=reading.draw,
             limits=reading.limits,
@@ -119,6 +127,8 @@ class Plan:
         >>> Plan.parse("fairdraw: temperature=1 top_k=40").stages[1]
         TopK(k=40, ties='lowest', beyond='off')
         """
+        if not isinstance(text, str):
+            raise ParameterError("text", text, "a plan as text", "Plan.resolve takes parameters, Plan.from_json data")
         engine, rest = plan_format.split_engine(text)
         if engine == CUSTOM:
             stages, draw = plan_format.parse_stages(rest)
@@ -163,3 +173,15 @@ class Plan:
             Not a plan, or of another stream version.
         """
         return cls(**plan_format.plan_fields_from_json(data))  # type: ignore[arg-type]
+
+
+def require_plan(plan: object) -> None:
+    """Refuse what is no plan, with a hint how to make one.
+
+    Raises
+    ------
+    ParameterError
+        It is something else, for instance its text.
+    """
+    if not isinstance(plan, Plan):
+        raise ParameterError("plan", plan, "a Plan", "Plan.parse(text), or Plan.resolve(SamplingParams(...))")

@@ -24,6 +24,7 @@ FORMAT = 1
 """Version of the JSON form."""
 _WORD = re.compile(r"[A-Za-z_][\w.\-]*")
 _BARE = re.compile(r"[^\s,()]+")
+_PYTHON = {"True": "true", "False": "false", "None": "null, or leave the parameter out"}
 _RESERVED = {"true", "false", "null", "NaN", "Infinity"}
 
 
@@ -57,6 +58,10 @@ def parse_parameters(text: str, variants: Mapping[str, Variant]) -> tuple[str, d
         if name[1] in request:
             raise PlanError(f"{name[1]} is given twice in {text!r}")
         value, place = _read_value(text, name.end())
+        if place < len(text) and not text[place].isspace():
+            raise PlanError(
+                f"a space must stand between parameters, got {text[place:]!r} after {name[0].strip()}...", ""
+            )
         if name[1] in floats and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         request[name[1]] = value
@@ -167,8 +172,13 @@ def _read_value(text: str, place: int) -> tuple[object, int]:
         return json.JSONDecoder().raw_decode(text, place)
     except json.JSONDecodeError:
         word = _BARE.match(text, place)
-        if not word or text[place] in '[{"':
-            raise PlanError(f"a value must be JSON or one word, got {text[place:]!r}") from None
+        if not word or text[place] in "[{\"'":
+            hint = "texts stand in double quotes" if text[place : place + 1] == "'" else ""
+            raise PlanError(f"a value must be JSON or one word, got {text[place:]!r}", hint) from None
+        if word[0] in _PYTHON:
+            raise PlanError(f"a value must be JSON or one word, got {word[0]!r}", f"write {_PYTHON[word[0]]}") from None
+        if re.match(r"[-+.]*[0-9]", word[0]):
+            raise PlanError(f"a number must be written as in JSON, got {word[0]!r}", "0.9, not .9 or 0,9") from None
         return word[0], word.end()
 
 
@@ -213,6 +223,8 @@ def plan_to_json(plan: Plan) -> dict[str, object]:
 
 def plan_fields_from_json(data: Mapping[str, object]) -> dict[str, object]:
     """The fields of a plan from what `plan_to_json` wrote."""
+    if isinstance(data, str):
+        raise PlanError("a plan's JSON must be parsed data, got a string", "json.loads(text) first")
     if not isinstance(data, Mapping) or data.get("fairdraw_plan") != FORMAT:
         raise PlanError(f"a plan's JSON must have fairdraw_plan = {FORMAT}", "Plan.to_json writes it")
     if data.get("stream_version") != STREAM_VERSION:

@@ -22,7 +22,7 @@ from fairdraw.draws import Draw
 from fairdraw.errors import ParameterError
 from fairdraw.history import History
 from fairdraw.masses import Ids, Scores
-from fairdraw.plan import Plan
+from fairdraw.plan import Plan, require_plan
 from fairdraw.plan_format import format_part
 from fairdraw.readings import Path, drawn_row, readings
 from fairdraw.rows import Row
@@ -195,6 +195,9 @@ def sample_many(
 
 def enter(plan: Plan, logits: object, history: History | None, mask: ArrayLike | None) -> tuple[Scores, Context]:
     """The row and the context, checked."""
+    require_plan(plan)
+    if not isinstance(history, History | None):
+        raise ParameterError("history", history, "a History", "History(prompt=ids, output=ids)")
     row = as_logits(logits)
     if mask is not None and not any(stage.name == "mask" for stage in plan.stages):
         hint = "put Mask() where in the plan the mask acts"

@@ -19,7 +19,7 @@ def completion(ran) -> dict:
 def test_greedy_writes_what_the_readme_says(cli):
     ran = cli("generate", SEA, "--temperature", "0")
     assert (ran.code, ran.out) == (0, f"{GREEDY}\n")
-    assert ran.err.startswith("fairdraw: temperature=0.0 | seed ")
+    assert ran.err.startswith("fairdraw: temperature=0.0 | greedy | ")
     assert " tokens, stop | " in ran.err
 
 
@@ -136,3 +136,19 @@ def test_a_surrogate_in_the_prompt_is_a_mistake_and_not_a_crash(cli):
     ran = cli("generate", "\udcff", "--max-tokens", "1")
     assert ran.code == 2
     assert "whole Unicode characters" in ran.err
+
+
+def test_an_engine_without_limits_takes_them_as_flags(cli):
+    ran = cli("generate", "Say hello.", "--dialect", "candle", "--temperature", "0.5", "--max-tokens", "3", "--json")
+    assert len(completion(ran)["tokens"]) == 3
+
+
+def test_a_plan_may_come_as_a_file_of_json(cli, tmp_path):
+    explained = cli("explain", "candle: TopK k=4 temperature=0.7", "--json")
+    path = tmp_path / "plan.json"
+    path.write_text(explained.out, encoding="utf-8")
+    text = cli("generate", "Say hello.", "--plan", str(path), "--max-tokens", "4", "--seed", "3").out
+    plain = cli(
+        "generate", "Say hello.", "--plan", "candle: TopK k=4 temperature=0.7", "--max-tokens", "4", "--seed", "3"
+    )
+    assert text == plain.out

@@ -44,14 +44,14 @@ LOGITS = [
     ("a batch", law([ROW]), "logits must have one axis, (vocab,), got shape (1, 5)\nhint: pass one row"),
     ("no entry", law(np.zeros(0, np.float32)), "logits must have at least one entry, got none"),
     ("an empty list", law([]), "logits must have at least one entry, got none"),
-    ("whole numbers", law([1, 2, 3]), "logits must be floating point, got dtype int64\nhint: logits.astype"),
+    ("whole numbers", law([1, 2, 3]), "logits must be floating point, got dtype int64\nhint: convert them"),
     ("unsigned numbers", law(np.uint8([1, 2])), "logits must be floating point, got dtype uint8"),
     ("booleans", law([True, False]), "logits must be floating point, got dtype bool"),
     ("complex numbers", law([1 + 0j, 2]), "logits must be floating point, got dtype complex128"),
-    ("texts", law(["1", "2"]), "logits must be floating point, got dtype str"),
-    ("objects", law(np.array([1.0, None])), "logits must be floating point, got dtype object"),
+    ("texts", law(["1", "2"]), "logits must be an array of floats, got list"),
+    ("objects", law(np.array([1.0, None])), "logits must be an array of floats, got numpy.ndarray"),
     ("a ragged list", law([[1.0], [1.0, 2.0]]), "logits must be an array of floats that NumPy can read"),
-    ("nothing", law(None), "logits must have one axis, (vocab,), got shape ()"),
+    ("nothing", law(None), "logits must be an array of floats, got NoneType"),
     ("NaN", law([1.0, NAN]), "logits must have no NaN, got NaN at id 1\nhint: the model's output is broken"),
     ("NaN beside inf", law([INF, NAN]), "logits must have no NaN, got NaN at id 1"),
     ("a signalling NaN", law(np.array([0x7FF0000000000001, 0], np.uint64).view(np.float64)), "got NaN at id 0"),
@@ -129,12 +129,12 @@ IDS = [
 ]
 NUMBERS = [
     *(
-        (f"temperature {x}", ask(temperature=x), f"temperature must be a number in [0, 1e+38], got {x}")
+        (f"temperature {x}", ask(temperature=x), f"temperature must be 0 or a number in [1e-38, 1e+38], got {x}")
         for x in (NAN, INF, -1, -0.5, 1e39)
     ),
-    ("temperature True", ask(temperature=True), "temperature must be a number in [0, 1e+38], got True"),
-    ("temperature '1'", ask(temperature="1"), "temperature must be a number in [0, 1e+38], got '1'"),
-    ("temperature [1]", ask(temperature=[1.0]), "temperature must be a number in [0, 1e+38], got [1.0]"),
+    ("temperature True", ask(temperature=True), "temperature must be 0 or a number in [1e-38, 1e+38], got True"),
+    ("temperature '1'", ask(temperature="1"), "temperature must be 0 or a number in [1e-38, 1e+38], got '1'"),
+    ("temperature [1]", ask(temperature=[1.0]), "temperature must be 0 or a number in [1e-38, 1e+38], got [1.0]"),
     *(
         (f"{name} {x}", ask(**{name: x}), f"{name} must be a number in [0, 1], got {x!r}")
         for name in ("top_p", "min_p", "typical_p")
@@ -164,7 +164,11 @@ NUMBERS = [
         for x in ("", ["a", ""], [1], 1)
     ),
     *((f"ignore_eos {x!r}", ask(ignore_eos=x), "ignore_eos must be true or false") for x in (1, "true")),
-    ("temperature in a text", read("fairdraw: temperature=NaN"), "temperature must be a number in [0, 1e+38], got nan"),
+    (
+        "temperature in a text",
+        read("fairdraw: temperature=NaN"),
+        "temperature must be 0 or a number in [1e-38, 1e+38], got nan",
+    ),
     ("top_k in a text", read("fairdraw: top_k=2.5"), "top_k must be a whole number >= 0, got 2.5"),
     ("top_k as a word", read('fairdraw: top_k="5"'), "top_k must be a whole number >= 0, got '5'"),
     ("top_p in a text", read("fairdraw: top_p=1.01"), "top_p must be a number in [0, 1], got 1.01"),

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from cyclopts import Group, Parameter, Token
 
-from fairdraw.domains import BiasMap, Domain, Real, Texts, TokenIds, TokenSequences, Truth, Whole
+from fairdraw.domains import BiasMap, Domain, Real, Texts, TokenIds, TokenSequences, Truth, Whole, ZeroOr
 from fairdraw.limits import Limits
 from fairdraw.params import DOMAINS, SamplingParams
 
@@ -58,6 +58,7 @@ IDS = Parameter(converter=ids, consume_multiple=True, json_list=False, negative=
 _KINDS: dict[type[Domain], tuple[Any, Parameter]] = {
     Whole: (int, WHOLE),
     Real: (float, Parameter()),
+    ZeroOr: (float, Parameter()),
     Truth: (bool, Parameter(negative="")),
     Texts: (tuple[str, ...], Parameter(negative="", json_list=False)),
     TokenIds: (tuple[int, ...], IDS),

@@ -11,6 +11,7 @@ from fairdraw.cli.flags import MAX_TOKENS
 from fairdraw.cli.inputs import plan_from
 from fairdraw.cli.output import Kind, print_json, print_table, words
 from fairdraw.context import ModelFacts
+from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError, PlanError
 from fairdraw.generation.loop import FAIRDRAW, Generation, drawer, start
 from fairdraw.generation.result import Completion
@@ -113,7 +114,8 @@ def _report(timed: _Timed, model: Model) -> None:
     for step, why in done.doubts:
         words(f"token {step}: {why}")
     whose = "" if done.stream == FAIRDRAW else f"tokens of {done.stream} | "
-    words(f"{whose}{done.plan} | seed {done.seed} | {count} {why} | {speed:.1f} tokens/s")
+    seed = "greedy" if isinstance(done.plan.draw, Greedy) else f"seed {done.seed}"
+    words(f"{whose}{done.plan} | {seed} | {count} {why} | {speed:.1f} tokens/s")
 
 
 def _others(top: tuple[Alternative, ...], model: Model) -> str:

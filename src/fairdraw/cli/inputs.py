@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,12 +93,35 @@ def plan_from(
         Both are given: nothing is ignored.
     """
     if text is None:
-        return Plan.resolve(params, dialect=dialect or "fairdraw", facts=facts)
+        asked = params
+        if dialect not in (None, "fairdraw"):
+            # The command sees to these itself, whether the engine has a name for them or not.
+            asked = SamplingParams(**{name: value for name, value in params.given() if name not in kept})
+        return Plan.resolve(asked, dialect=dialect or "fairdraw", facts=facts)
     given = [name for name, _ in params.given() if name not in kept] + ["dialect"] * (dialect is not None)
     if given:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise PlanError(f"--plan cannot be combined with {flags}", "write the values into the plan")
-    return Plan.parse(text, facts=facts)
+    return plan_of(text, facts)
+
+
+def plan_of(text: str, facts: ModelFacts | None) -> Plan:
+    """A plan as text, as JSON, or as a file of JSON (what ``--json`` prints of a plan).
+
+    Raises
+    ------
+    PlanError, ParameterError
+        As in `Plan.parse` and `Plan.from_json`.
+    """
+    if text.endswith(".json") and Path(text).is_file():
+        text = Path(text).read_text(encoding="utf-8")
+    if not text.lstrip().startswith("{"):
+        return Plan.parse(text, facts=facts)
+    try:
+        data = json.loads(text)
+    except ValueError as problem:
+        raise PlanError(f"a plan that begins with '{{' must be JSON: {problem}") from None
+    return Plan.from_json(data.get("plan", data))
 
 
 def parse_plan(text: str, model: Model | None) -> Plan:
@@ -109,7 +133,7 @@ def parse_plan(text: str, model: Model | None) -> Plan:
         As in `Plan.parse`; what needs a model says which flag gives one.
     """
     try:
-        return Plan.parse(text, facts=model.facts if model else None)
+        return plan_of(text, model.facts if model else None)
     except ParameterError as problem:
         if model is None and "facts" in problem.hint:
             hint = "--model smollm2 tells its end ids and its tokens"
@@ -157,8 +181,8 @@ def _read_array(path: Path, tensor: str | None) -> NDArray[Any]:
         name = _pick(list(archive.files), tensor, path)
         try:
             return archive[name]
-        except Exception as problem:
-            raise UnavailableError(f"{path} cannot be read: {problem}") from None
+        except Exception:
+            raise UnavailableError(f"{path}: its arrays cannot be read as numbers") from None
     try:
         from safetensors import SafetensorError, safe_open
     except ImportError:
@@ -174,7 +198,7 @@ def _numpy_load(path: Path) -> Any:
     try:
         return np.load(path, allow_pickle=False)
     except Exception as problem:
-        raise UnavailableError(f"{path} cannot be read: {problem}") from None
+        raise UnavailableError(f"{path} is no NumPy file of numbers ({type(problem).__name__})") from None
 
 
 def _pick(names: list[str], tensor: str | None, path: Path) -> str:

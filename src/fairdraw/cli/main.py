@@ -46,6 +46,8 @@ def run(arguments: list[str]) -> int:
         with contextlib.suppress(OSError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return failure
+    except OSError as problem:
+        return _say(f"cannot read or write: {problem.strerror or problem}", failure)
     except Exception as problem:
         return _unforeseen(problem, failure)
     return code

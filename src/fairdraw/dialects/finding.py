@@ -7,6 +7,25 @@ from fairdraw.dialects.base import Dialect
 from fairdraw.dialects.reading import did_you_mean
 from fairdraw.errors import PlanError
 
+WITHOUT_A_DIALECT = frozenset(
+    (
+        "vllm",
+        "sglang",
+        "flashinfer",
+        "llama_cpp",
+        "llama.cpp",
+        "mlx_lm",
+        "exllamav2",
+        "exllamav3",
+        "mistral_rs",
+        "ollama",
+        "tensorrt_llm",
+        "openai",
+        "anthropic",
+    )
+)
+"""Engines that people ask for; none is a misspelling of a known one."""
+
 
 def find_dialect(name: str) -> Dialect:
     """The dialect of ``engine@version``; without a version the newest known one, and patch versions do not count.
@@ -27,8 +46,10 @@ def find_dialect(name: str) -> Dialect:
     versions = {d.version: d for d in DIALECTS.values() if d.engine == engine}
     if not versions:
         engines = dict.fromkeys(d.engine for d in DIALECTS.values())
-        hint = did_you_mean(engine, engines) or f"known: {', '.join(engines)}"
-        raise PlanError(f"no dialect is called {engine!r}", hint)
+        known = f"known: {', '.join(engines)}"
+        if engine in WITHOUT_A_DIALECT:
+            raise PlanError(f"{engine} has no dialect yet", known)
+        raise PlanError(f"no dialect is called {engine!r}", did_you_mean(engine.lower(), engines) or known)
     if not version:
         return list(versions.values())[-1]
     for known, dialect in versions.items():

@@ -13,9 +13,11 @@ from fairdraw.domains import Real, Whole, require
 from fairdraw.draws import Draw
 from fairdraw.errors import ParameterError, PlanError
 from fairdraw.limits import Limits
+from fairdraw.params import SamplingParams
 from fairdraw.stages import Stage
 
-REQUEST, MODEL_FILE, ENGINE_DEFAULT = "request", "model file", "engine default"
+REQUEST, IMPLIED, MODEL_FILE, ENGINE_DEFAULT = "request", "implied", "model file", "engine default"
+"""Who said a value; "implied" is what an engine needs beside a request in our names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,7 @@ class Setting:
     name: str
     value: object
     origin: str = field(compare=False)
-    """"request", "model file" or "engine default"."""
+    """"request", "implied", "model file" or "engine default"."""
     effect: str = field(default="", compare=False)
     """The stage, limit or mode that it set, "off", or why it has none."""
 
@@ -68,6 +70,15 @@ def read(dialect: Dialect, variant: str, request: Mapping[str, object], facts: M
     )
     limits = _limits(chosen, values)
     return Reading(settings=settings, stages=stages, draw=mode.draw, limits=limits, mode=mode.name)
+
+
+def implied_names(
+    dialect: Dialect, variant: str, request: Mapping[str, object], params: SamplingParams
+) -> frozenset[str]:
+    """Names of a translated request that stand for no field that was set."""
+    given = {name for name, _ in params.given()}
+    canonical = {p.name: p.canonical for p in dialect.variants[variant].parameters}
+    return frozenset(name for name in request if canonical.get(name) not in given)
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:

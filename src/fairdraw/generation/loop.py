@@ -16,7 +16,7 @@ from fairdraw.generation.result import Completion, FinishReason, Step
 from fairdraw.history import History
 from fairdraw.logprobs import Meaning, TokenLogprobs, logprobs
 from fairdraw.models.protocol import Model
-from fairdraw.plan import Plan
+from fairdraw.plan import Plan, require_plan
 from fairdraw.replay.engines import Replayer, replayer
 from fairdraw.replay.result import Replayed
 from fairdraw.sampling import sample
@@ -109,6 +109,9 @@ def start(
     Generation
         Iterate over it for `Step` after `Step`; then ask it for its completion.
     """
+    require_plan(plan)
+    if isinstance(model, str):
+        raise ParameterError("model", model, "a loaded model", f"load_model({model!r})")
     if plan.limits.n != 1:
         raise ParameterError("n", plan.limits.n, "1 here", "generate once for each sample_index")
     chosen = seed if seed is not None else plan.limits.seed
@@ -141,7 +144,7 @@ def encode_prompt(model: Model, prompt: Prompt) -> list[int]:
     """
     if isinstance(prompt, str):
         return encode_chat(model.tokenizer, [{"role": "user", "content": prompt}])
-    if prompt and isinstance(prompt[0], Mapping):
+    if isinstance(prompt, Sequence) and prompt and isinstance(prompt[0], Mapping):
         return encode_chat(model.tokenizer, prompt)  # type: ignore[arg-type]
     ids = list(require("prompt", prompt, TokenIds()))  # type: ignore[call-overload]
     if not ids:

@@ -63,10 +63,9 @@ def replayer(engine: str, plan: Plan, seed: int) -> Replayer:
     [0, 1, 0, 1, 3, 1, 5, 0]
     """
     if engine not in REPLAYERS:
-        known = ", ".join(REPLAYERS)
-        raise PlanError(
-            f"{engine!r} cannot be replayed by a plan", did_you_mean(engine, REPLAYERS) or f"known: {known}"
-        )
+        by_hand = f"fairdraw.replay.{engine} does, from Python" if engine in ("vllm", "llama_cpp") else ""
+        hint = by_hand or did_you_mean(engine, REPLAYERS) or f"known: {', '.join(REPLAYERS)}"
+        raise PlanError(f"{engine!r} cannot be replayed by a plan", hint)
     if plan.dialect.partition("@")[0] != engine:
         hint = f"write the plan in its own names: {engine}: ..."
         raise PlanError(f"a replay of {engine} needs a plan of its dialect, got one of {plan.dialect}", hint)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdraw.history import History
 from fairdraw.masses import Ids
-from fairdraw.plan import Plan
+from fairdraw.plan import Plan, require_plan
 from fairdraw.sampling import law
 from fairdraw.verify.admissible import Admissible
 from fairdraw.verify.cause import Question, reason
@@ -137,6 +137,8 @@ def compare(
     >>> print(result.reason)
     candle measures p on the whole row, transformers inside the top 3.
     """
+    for plan in (plan_a, plan_b):
+        require_plan(plan)
 
     def law_of(plan: Plan) -> Weights:
         return law(plan, logits, history=history, mask=mask)
@@ -216,6 +218,8 @@ def _note(question: Question, verdict: Verdict) -> str:
     parts = [difference.name for difference in question.differences if not difference.quiet]
     if verdict == "same" and parts:
         notes.append(f"The plans differ in {listed(parts)}, but mean the same on this row.")
+    elif verdict == "same" and question.differences and a.total_variation(b) > 0:
+        notes.append("The engines' float32 operations round differently; no other difference is known.")
     if verdict == "could not tell" and a.total_variation(b) > question.tolerance:
         notes.append(f"In exact arithmetic, with the lower ids first, {reason(question)}")
     elif a.in_doubt.size or b.in_doubt.size:
