@@ -90,17 +90,27 @@ DRAWS = {
 """Row to stages and draw."""
 EDITED = (
     'mask() > logit_bias(bias={"0": -2, "3": 0.1}) > repetition_penalty(penalty=1.3) > temperature(value=2) > race()',
-    "repetition_penalty(penalty=1.7, scope=output, window=2) > temperature(value=4) > race()",
+    "repetition_penalty(penalty=1.7, window=3) > temperature(value=4) > race()",
+    "repetition_penalty(penalty=1.7, scope=output, window=1) > temperature(value=4) > race()",
+    "repetition_penalty(penalty=1.7, scope=padded, window=6) > race()",
     "repetition_penalty(penalty=1.1, scope=padded, unknown_ids=ignore) > top_p(p=0.9) > race()",
     "presence_frequency_penalty(presence=0.3, frequency=0.7, scope=all) > temperature(value=2) > race()",
     "presence_frequency_penalty(presence=0.3, frequency=0.7, operation=together) > inverse_cdf()",
     "bad_words(sequences=[[2, 4, 8], [4, 0], [5]]) > min_tokens(count=4, end_ids=[2, 7]) > temperature(value=3)",
-    "bad_words(sequences=[[9, 4, 8]], scope=output) > allowed_ids(ids=[1, 5, 8, 11]) > temperature(value=9) > race()",
+    "bad_words(sequences=[[9, 2, 4, 8]], scope=output) > allowed_ids(ids=[1, 5, 8, 11]) > temperature(value=9) > race()",
     "typical(p=0.5) > presence_frequency_penalty(presence=1, scope=output) > top_p(p=0.99) > inverse_cdf()",
     "typical(p=0.5) > mask() > min_p(p=0.9) > race()",
 )
 """Plans on the row "decimal" with HISTORY and ALLOWED."""
-HISTORY = {"prompt": [5, 5, 1, 9], "output": [2, 4], "left_padding": 2}
+RESCALED = (
+    "temperature(value=0.7, operation=divide)",
+    "temperature(value=0.7, operation=multiply)",
+    "temperature(value=3e37, operation=divide)",
+    "temperature(value=3e37, operation=multiply)",
+    'logit_bias(bias={"1": 0.1, "2": -1e-8, "4": -1e39, "5": 0.0})',
+)
+"""Stages on several rows."""
+HISTORY = {"prompt": [6, 5, 9, 3, 9, 9], "output": [2, 4], "left_padding": 2}
 ALLOWED = [0, 1, 2, 3, 5, 6, 8, 10, 11]
 REFUSED: tuple[tuple[list[float], str], ...] = (
     ([0.0, math.nan], "greedy()"),
@@ -231,6 +241,14 @@ def _weighed(name: str, row: np.ndarray, temperature: float) -> Entry:
     return {"row": name, "temperature": temperature, **listed, "total": str(total)}
 
 
+def means() -> Iterator[Entry]:
+    """The mean exponent that typical measures from."""
+    for name, temperature in (("six", 1.0), ("decimal", 0.7), ("decimal", 1.0), ("light", 3.0), ("fine_3000", 1.0)):
+        scores = row_of(name)
+        weights = IntegerMasses(scores=scores, scale=LOG2E / temperature, peak=scores.max())
+        yield {"row": name, "temperature": temperature, "mean": weights.mean(np.arange(scores.size))}
+
+
 def shares() -> Iterator[Entry]:
     """The exponent of min_p's share."""
     weights = IntegerMasses(scores=row_of("one"), scale=LOG2E, peak=np.float32(0.25))
@@ -258,6 +276,39 @@ def cuts() -> Iterator[Entry]:
             short = {"kept": ids} if len(ids) <= 12 else {"kept_sums": [len(ids), sum(ids), sum(i * i for i in ids)]}
             state = {"peak": float(row.masses.peak).hex(), "total": str(row.total)}
             yield {"row": name, "stages": data["stages"], **short, **state}
+
+
+def edits() -> Iterator[Entry]:
+    """The scores that stages leave, cuts among them or not."""
+    history = {"history": HISTORY}
+    for plan in (fd.Plan.parse(f"custom: {text}") for text in EDITED):
+        allowed = ALLOWED if any(stage.name == "mask" for stage in plan.stages) else None
+        yield _rescored("decimal", plan, {**history, **({} if allowed is None else {"allowed": allowed})})
+    for text in RESCALED:
+        for name in ("decimal", "small", "ties"):
+            yield _rescored(name, fd.Plan.parse(f"custom: {text} > race()"), {})
+
+
+def _rescored(name: str, plan: fd.Plan, given: Entry) -> Entry:
+    row = as_logits(row_of(name))
+    allowed = np.isin(np.arange(row.size), given["allowed"]) if "allowed" in given else None
+    context = Context(history=History(**given.get("history", {})), mask=allowed)
+    last = drawn_row(plan.stages, row, context, Noise(seed=0, position=0))
+    return {"row": name, "stages": plan.to_json()["stages"], **given, "scores": exact(last.scores)}
+
+
+def candidates() -> Iterator[Entry]:
+    """What the ids of a row race with."""
+    for name in ("decimal", "steps_3000"):
+        row, ids = row_of(name), np.arange(12)
+        for seed, position, index in NOISES:
+            source = Noise(seed=seed, position=position, sample_index=index)
+            for temperature in (1.0, 0.7):
+                heights = row[ids].astype(np.float64) * (LOG2E / temperature)
+                race = heights - log2(source.exponentials(ids))
+                clipped = heights - log2(minus_log(1e-7 + (0.999 - 1e-7) * source.leaf_uniforms(ids)))
+                entry = {"row": name, "temperature": temperature, **keyed(seed, position, index)}
+                yield {**entry, "race": exact(race), "clipped_gumbel": exact(clipped)}
 
 
 def coins() -> Iterator[Entry]:
@@ -307,7 +358,8 @@ def rows() -> dict[str, object]:
 
 def text() -> str:
     """The whole file, one entry a line."""
-    lists = (philox_words, uniforms, logarithms, nodes, noise, entries, masses, shares, thresholds, cuts, coins, draws)
+    weights = (entries, edits, masses, means, shares, thresholds, cuts)
+    lists = (philox_words, uniforms, logarithms, nodes, noise, *weights, coins, candidates, draws)
     named = {make.__name__.removesuffix("_words"): list(make()) for make in (*lists, refused)}
     pieces = [f'"about": {json.dumps(ABOUT)}', f'"stream_version": {STREAM_VERSION}']
     lines = ",\n  ".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows().items())

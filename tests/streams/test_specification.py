@@ -9,6 +9,7 @@ import importlib.util
 import json
 import math
 import random
+import re
 import shutil
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 import fairdraw as fd
 from fairdraw.draws import DRAWS
 from fairdraw.errors import LogitsError
+from fairdraw.masses import EXP2
 from fairdraw.stages import STAGES
 from fairdraw.streams import logarithms
 from fairdraw.streams.noise import STREAM_VERSION
@@ -136,6 +138,13 @@ def test_the_pages_coefficients_are_the_librarys():
     assert tuple(reference.BINARY) == logarithms.BINARY_TAIL
 
 
+def test_the_pages_powers_of_two_are_the_librarys_and_cs():
+    assert [float(coefficient) for coefficient in EXP2] == reference.EXP2
+    source = (ROOT / "tests" / "streams" / "specification" / "stream.c").read_text(encoding="utf-8")
+    table = re.search(r"POWERS\[7\] = \{([^}]*)\}", source)[1]
+    assert floats(table.replace("f,", "").replace("p-13f", "p-13").split()) == reference.EXP2
+
+
 def test_philox_gives_the_words(stream):
     for entry in VECTORS["philox"]:
         counter, key, words = (tuple(int(word, 16) for word in entry[name]) for name in ("counter", "key", "words"))
@@ -184,6 +193,25 @@ def test_ids_have_their_exponent_and_mass_and_the_row_its_total(stream):
         assert [stream.exponent(row, i) for i in listed] == entry["exponents"]
         assert [str(stream.mass(row, i)) for i in listed] == entry["masses"]
         assert str(stream.total(row)) == entry["total"]
+
+
+def test_a_row_has_its_mean_exponent(stream):
+    for entry in VECTORS["means"]:
+        assert stream.mean(at_temperature(stream, entry)) == entry["mean"]
+
+
+def test_edits_leave_the_scores(stream):
+    for entry in VECTORS["edits"]:
+        row = run(stream, list(logits(entry["row"])), entry)
+        assert [z.hex() for z in row.z] == entry["scores"], entry
+
+
+def test_an_id_races_with_its_number(stream):
+    for entry in VECTORS["candidates"]:
+        row, noise = at_temperature(stream, entry), noise_of(entry)
+        for rule in ({"draw": "race"}, {"draw": "clipped_gumbel", "low": 1e-7, "high": 0.999}):
+            numbers = [stream.candidate(row, rule, noise, i).hex() for i in range(len(entry["race"]))]
+            assert numbers == entry[rule["draw"]]
 
 
 def test_a_share_has_its_exponent(stream):

@@ -6,7 +6,6 @@ import subprocess
 from ctypes import CDLL, POINTER, Structure, byref, c_double, c_float, c_int32, c_int64, c_uint32, c_uint64
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from streams.specification import reference
 from streams.specification.reference import Context, Fields, Ids, Noise, RefusedError
@@ -103,6 +102,10 @@ class Row:
         return self.data.kept[: self.data.count]
 
     @property
+    def z(self) -> list[float]:
+        return self.data.z[: self.data.vocab]
+
+    @property
     def m(self) -> float:
         return self.data.m
 
@@ -116,9 +119,9 @@ class Compiled:
         built = subprocess.run(command, capture_output=True, text=True, check=False)
         assert built.returncode == 0, built.stderr
         self.c = CDLL(str(library))
-        for name in ("uniform", "minus_ln", "binary_log", "exponential"):
+        for name in ("uniform", "minus_ln", "binary_log", "exponential", "candidate"):
             getattr(self.c, name).restype = c_double
-        for name in ("mass", "exponent", "total", "share_exponent", "token"):
+        for name in ("mass", "exponent", "total", "mean", "share_exponent", "token"):
             getattr(self.c, name).restype = c_int64
         for name in ("bits", "threshold"):
             getattr(self.c, name).restype = c_uint64
@@ -170,12 +173,24 @@ class Compiled:
     def total(self, row: Row) -> int:
         return self.c.total(byref(row.data))
 
+    def mean(self, row: Row) -> int:
+        return self.c.mean(byref(row.data))
+
     def threshold(self, p: float, whole: int, boundary: str) -> int:
         return self.c.threshold(c_double(p), c_uint64(whole), c_int32(boundary == "strict"))
 
     def share_exponent(self, p: float) -> int:
         return self.c.share_exponent(c_double(p))
 
-    def draw(self, row: Row, rule: dict[str, Any], noise: Noise) -> int:
-        low, high = c_double(rule.get("low", 0)), c_double(rule.get("high", 0))
-        return self.c.token(byref(row.data), byref(CNoise(*noise)), RULES.index(rule["draw"]), low, high)
+    def candidate(self, row: Row, rule: Fields, noise: Noise, token: int) -> float:
+        place = (byref(row.data), byref(CNoise(*noise)), RULES.index(rule["draw"]))
+        return self.c.candidate(*place, (c_double * 2)(*bounds(rule)), c_int64(token))
+
+    def draw(self, row: Row, rule: Fields, noise: Noise) -> int:
+        low, high = bounds(rule)
+        place = (byref(row.data), byref(CNoise(*noise)), RULES.index(rule["draw"]))
+        return self.c.token(*place, c_double(low), c_double(high))
+
+
+def bounds(rule: Fields) -> tuple[float, float]:
+    return rule.get("low", 0.0), rule.get("high", 0.0)

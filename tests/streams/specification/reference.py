@@ -271,6 +271,10 @@ def total(row: Row) -> int:
 # 9. Cuts
 
 
+def mean(row: Row) -> int:
+    return sum(mass(row, i) * exponent(row, i) for i in row.kept) // total(row)
+
+
 def total_order(row: Row) -> Ids:
     return sorted(row.kept, key=lambda i: (-row.z[i], i))
 
@@ -316,9 +320,9 @@ def cut(row: Row, stage: Fields) -> Row:
             weigher = row if stage["mass"] == "current" else row.checkpoints[stage["mass"]]
             return take(row, order, scores, reach(order, weigher, p, stage["boundary"]), stage["ties"])
         case "typical" if p < 1:
-            mean = sum(mass(row, i) * exponent(row, i) for i in order) // total(row)
-            ranking = sorted(order, key=lambda i: abs(exponent(row, i) - mean))
-            keys = [abs(exponent(row, i) - mean) for i in ranking]
+            centre = mean(row)
+            ranking = sorted(order, key=lambda i: abs(exponent(row, i) - centre))
+            keys = [abs(exponent(row, i) - centre) for i in ranking]
             return take(row, ranking, keys, reach(ranking, row, p, stage["boundary"]), stage["ties"])
         case "min_p":
             least = exponent(row, order[0]) + share_exponent(p) + (stage["boundary"] == "strict")
@@ -344,23 +348,26 @@ def run(row: Row, stages: list[Fields], context: Context) -> Row:
 # 10. Draws
 
 
-def draw(row: Row, rule: Fields, noise: Noise) -> int:
-    kept = row.kept
+def candidate(row: Row, rule: Fields, noise: Noise, token: int) -> float:
+    """What an id races with."""
+    height = row.z[token] * row.c
     match rule["draw"]:
         case "race":
-            return max(kept, key=lambda i: row.z[i] * row.c - log2(exponential(noise, i)))
-        case "greedy":
-            return max(kept, key=lambda i: row.z[i])
-        case "inverse_cdf":
-            k, _ = bits(noise._replace(purpose=6), 3, 0)
-            sums = list(accumulate(mass(row, i) for i in kept))
-            x = ((2 * k + 1) * sums[-1]) >> 53
-            return next(i for i, running in zip(kept, sums, strict=True) if running > x)
+            return height - log2(exponential(noise, token))
         case "exponential_race":
-            heavy = [i for i in kept if mass(row, i) > 0]
-            return max(heavy, key=lambda i: float(mass(row, i)) / exponential(noise, i))
+            return float(mass(row, token)) / exponential(noise, token)
         case "clipped_gumbel":
             low, high = rule["low"], rule["high"]
-            w = {i: low + (high - low) * uniform(noise, 2, i) for i in kept}
-            return max(kept, key=lambda i: row.z[i] * row.c - log2(minus_ln(w[i])))
-    raise ValueError(rule)
+            w = low + (high - low) * uniform(noise, 2, token)
+            return height - log2(minus_ln(w))
+    return row.z[token]  # greedy
+
+
+def draw(row: Row, rule: Fields, noise: Noise) -> int:
+    if rule["draw"] == "inverse_cdf":
+        k, _ = bits(noise._replace(purpose=6), 3, 0)
+        sums = list(accumulate(mass(row, i) for i in row.kept))
+        x = ((2 * k + 1) * sums[-1]) >> 53
+        return next(i for i, running in zip(row.kept, sums, strict=True) if running > x)
+    # max returns the first of equal ones; an id of mass 0 has candidate 0 in the exponential race and cannot win
+    return max(row.kept, key=lambda i: candidate(row, rule, noise, i))

@@ -295,13 +295,17 @@ int64_t share_exponent(double p) {
     return (int64_t)whole_near(binary_log(p) * 0x1p24);
 }
 
-static void to_typical(const struct row *r, struct place *order) {
+int64_t mean(const struct row *r) {
     struct wide sums = {0, 0};
     for (int64_t j = 0; j < r->count; j++)
         sums = sum(sums, product((uint64_t)mass(r, r->kept[j]), (uint64_t)-exponent(r, r->kept[j])));
-    int64_t mean = -(int64_t)quotient_up(sums, (uint64_t)total(r));
+    return -(int64_t)quotient_up(sums, (uint64_t)total(r));
+}
+
+static void to_typical(const struct row *r, struct place *order) {
+    int64_t centre = mean(r);
     for (int64_t j = 0; j < r->count; j++) {
-        int64_t distance = exponent(r, order[j].id) - mean;
+        int64_t distance = exponent(r, order[j].id) - centre;
         order[j].key = (double)(distance < 0 ? -distance : distance);
         order[j].tie = j;
     }
@@ -338,7 +342,7 @@ static int64_t walk(const struct row *r, struct noise n) {
     return r->kept[j];
 }
 
-static double candidate(const struct row *r, const struct noise *n, int rule, const double bounds[2], int64_t id) {
+double candidate(const struct row *r, const struct noise *n, int rule, const double bounds[2], int64_t id) {
     double height = (double)r->z[id] * r->c, w;
     switch (rule) {
     case RACE: return height - binary_log(exponential(n, (uint32_t)id));
