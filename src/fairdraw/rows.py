@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from fairdraw.errors import LogitsError
 from fairdraw.masses import LOG2E, Boundary, Ids, Masses, Scores
+from fairdraw.streams.logarithms import log2
 
 DOUBT = 2.0**-20
 """A cut whose mass is this near to its threshold, as a share of the total, is in doubt."""
@@ -166,8 +167,8 @@ class Row:
         By exponent, not by mass: rounding can make the mass of a smaller score the larger one.
         """
         masses, exponents = self.masses, self.masses.exponents[self.order]
-        whole = exponents[0] if of == "best" else masses.steps(math.log2(self.total / masses.unit))
-        least = whole + masses.steps(math.log2(share) if share > 0 else -math.inf)
+        whole = exponents[0] if of == "best" else masses.steps(_log2(self.total / masses.unit))
+        least = whole + masses.steps(_log2(share) if share > 2.0**-64 else -math.inf)
         doubt = masses.steps(DOUBT * LOG2E)
         passes = np.greater if boundary == "strict" else np.greater_equal
         return Reach(*(int(np.count_nonzero(passes(exponents, x))) for x in (least + doubt, least, least - doubt)))
@@ -233,6 +234,11 @@ class Row:
 
     def _with(self, masses: Masses, kept: Ids) -> Row:
         return Row(masses=masses, kept=kept, checkpoints=self.checkpoints, open_ties=self.open_ties)
+
+
+def _log2(value: float) -> float:
+    """The stream's own logarithm: the same bits on every machine."""
+    return float(log2(np.array([value]))[0])
 
 
 def first_of(ranking: Ranking, count: int, ties: Ties) -> tuple[Ids, tuple[Ids, ...]]:
