@@ -59,7 +59,7 @@ CUTS = {
     "temperature(value=0.3, operation=multiply) > min_p(p=0.3)",
     "surprising": "typical(p=0.39); typical(p=0.39) > temperature(value=1); typical(p=0.39) > top_p(p=0.5);"
     "typical(p=0.39) > min_p(p=0.7);"
-    "typical(p=0.39) > mask(); typical(p=0.39) > allowed_ids(ids=[0, 1]); typical(p=0.999)",
+    "typical(p=0.39) > repetition_penalty(penalty=2); typical(p=0.39) > mask(); typical(p=0.39) > allowed_ids(ids=[0, 1]); typical(p=0.999)",
     "light": "top_p(p=0.9999999); top_p(p=0.999999999999); min_p(p=1e-12); min_p(p=1e-13); min_p(p=1e-25);"
     "top_p(p=0.9999999999999999); typical(p=0.3); min_p(p=0.001, boundary=strict)",
     "extreme": "top_p(p=0.5); top_p(p=0.9); min_p(p=1e-30); temperature(value=1e38) > top_p(p=0.9);"
@@ -94,10 +94,10 @@ EDITED = (
     "repetition_penalty(penalty=1.7, scope=output, window=1) > temperature(value=4) > race()",
     "repetition_penalty(penalty=1.7, scope=padded, window=6) > race()",
     "repetition_penalty(penalty=1.1, scope=padded, unknown_ids=ignore) > top_p(p=0.9) > race()",
-    "presence_frequency_penalty(presence=0.3, frequency=0.7, scope=all) > temperature(value=2) > race()",
-    "presence_frequency_penalty(presence=0.3, frequency=0.7, operation=together) > inverse_cdf()",
+    "presence_frequency_penalty(presence=0.2, frequency=0.3, scope=all) > temperature(value=2) > race()",
+    "presence_frequency_penalty(presence=0.2, frequency=0.3, scope=all, operation=together) > inverse_cdf()",
     "bad_words(sequences=[[2, 4, 8], [4, 0], [5]]) > min_tokens(count=4, end_ids=[2, 7]) > temperature(value=3)",
-    "bad_words(sequences=[[9, 2, 4, 8]], scope=output) > allowed_ids(ids=[1, 5, 8, 11]) > temperature(value=9) > race()",
+    "bad_words(sequences=[[9, 2, 4, 8]], scope=output) > allowed_ids(ids=[1, 5, 8, 11]) > temperature(value=9)",
     "typical(p=0.5) > presence_frequency_penalty(presence=1, scope=output) > top_p(p=0.99) > inverse_cdf()",
     "typical(p=0.5) > mask() > min_p(p=0.9) > race()",
 )
@@ -107,7 +107,7 @@ RESCALED = (
     "temperature(value=0.7, operation=multiply)",
     "temperature(value=3e37, operation=divide)",
     "temperature(value=3e37, operation=multiply)",
-    'logit_bias(bias={"1": 0.1, "2": -1e-8, "4": -1e39, "5": 0.0})',
+    'logit_bias(bias={"1": 0.1, "2": -1e-8, "4": -1e39, "5": 0.1})',
 )
 """Stages on several rows."""
 HISTORY = {"prompt": [6, 5, 9, 3, 9, 9], "output": [2, 4], "left_padding": 2}
@@ -303,7 +303,7 @@ def candidates() -> Iterator[Entry]:
         row, ids = row_of(name), np.arange(12)
         for seed, position, index in NOISES:
             source = Noise(seed=seed, position=position, sample_index=index)
-            for temperature in (1.0, 0.7):
+            for temperature in (1.0, 0.8):
                 heights = row[ids].astype(np.float64) * (LOG2E / temperature)
                 race = heights - log2(source.exponentials(ids))
                 clipped = heights - log2(minus_log(1e-7 + (0.999 - 1e-7) * source.leaf_uniforms(ids)))
