@@ -59,7 +59,8 @@ CUTS = {
     "temperature(value=0.3, operation=multiply) > min_p(p=0.3)",
     "surprising": "typical(p=0.39); typical(p=0.39) > temperature(value=1); typical(p=0.39) > top_p(p=0.5);"
     "typical(p=0.39) > min_p(p=0.7);"
-    "typical(p=0.39) > repetition_penalty(penalty=2); typical(p=0.39) > mask(); typical(p=0.39) > allowed_ids(ids=[0, 1]); typical(p=0.999)",
+    "typical(p=0.39) > repetition_penalty(penalty=2); typical(p=0.39) > mask();"
+    "typical(p=0.39) > allowed_ids(ids=[0, 1]); typical(p=0.999)",
     "light": "top_p(p=0.9999999); top_p(p=0.999999999999); min_p(p=1e-12); min_p(p=1e-13); min_p(p=1e-25);"
     "top_p(p=0.9999999999999999); typical(p=0.3); min_p(p=0.001, boundary=strict)",
     "extreme": "top_p(p=0.5); top_p(p=0.9); min_p(p=1e-30); temperature(value=1e38) > top_p(p=0.9);"
@@ -110,7 +111,7 @@ RESCALED = (
     'logit_bias(bias={"1": 0.1, "2": -1e-8, "4": -1e39, "5": 0.1})',
 )
 """Stages on several rows."""
-HISTORY = {"prompt": [6, 5, 9, 3, 9, 9], "output": [2, 4], "left_padding": 2}
+HISTORY = {"prompt": [6, 5, 11, 3, 11, 11, 9], "output": [2, 4], "left_padding": 2}
 ALLOWED = [0, 1, 2, 3, 5, 6, 8, 10, 11]
 REFUSED: tuple[tuple[list[float], str], ...] = (
     ([0.0, math.nan], "greedy()"),
