@@ -305,9 +305,7 @@ def reach(ranking: Ids, weigher: Row, p: float, boundary: str) -> int:
 
 
 def share_exponent(p: float) -> int:
-    if p < 2.0**-64:
-        return -64 * 2**24
-    return rint(max(log2(p), -64.0) * 2.0**24)
+    return rint(log2(p) * 2.0**24) if p > 2.0**-64 else -64 * 2**24
 
 
 def cut(row: Row, stage: Fields) -> Row:

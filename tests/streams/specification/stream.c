@@ -291,8 +291,7 @@ static int64_t reach(const struct place *ranking, int64_t size, const struct row
 }
 
 int64_t share_exponent(double p) {
-    if (p < 0x1p-64) return INT64_C(-64) * (1 << 24);
-    return (int64_t)whole_near(binary_log(p) * 0x1p24);
+    return p > 0x1p-64 ? (int64_t)whole_near(binary_log(p) * 0x1p24) : INT64_C(-64) * (1 << 24);
 }
 
 int64_t mean(const struct row *r) {
