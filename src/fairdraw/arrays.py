@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from fairdraw.errors import LogitsError, ParameterError
 
+MOST_IDS = 2**20
+"""Up to here every integer sum over a row fits into 64 bits."""
+
 
 def as_logits(logits: object, where: str = "logits") -> NDArray[np.float32]:
     """Turn one row of logits into float32, or say what is wrong with it.
@@ -32,8 +35,8 @@ def as_logits(logits: object, where: str = "logits") -> NDArray[np.float32]:
     Raises
     ------
     LogitsError
-        Wrong rank, empty, not floating point, NaN, ``+inf`` (also a float64 too large for float32), or nothing
-        but ``-inf``.
+        Wrong rank, empty, longer than 2^20, not floating point, NaN, ``+inf`` (also a float64 too large for float32),
+        or nothing but ``-inf``.
 
     Examples
     --------
@@ -53,6 +56,8 @@ def as_logits(logits: object, where: str = "logits") -> NDArray[np.float32]:
         raise LogitsError(where, "have one axis, (vocab,)", f"shape {array.shape}", hint)
     if not array.size:
         raise LogitsError(where, "have at least one entry", "none")
+    if array.size > MOST_IDS:
+        raise LogitsError(where, f"have at most {MOST_IDS} entries", str(array.size))
     row = _as_float32(array, where)
     _check_finite(row, array, where)
     return row

@@ -19,12 +19,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.errors import LogitsError
+from fairdraw.errors import LogitsError, ParameterError
 from fairdraw.masses import LOG2E, Boundary, Ids, Masses, Scores
 from fairdraw.streams.logarithms import log2
 
 DOUBT = 2.0**-20
 """A cut whose mass is this near to its threshold, as a share of the total, is in doubt."""
+
+SMALLEST_SCALE, LARGEST_SCALE = 2.0**-126, 2.0**127
+"""log2(e) / temperature must be a normal float32: integer masses multiply by it."""
 
 Ties = Literal["all", "lowest", "highest", "any"]
 """Equal keys at a cut: all stay; the lowest or the highest ids; or any (the engine leaves it open)."""
@@ -127,8 +130,11 @@ class Row:
 
     def at_temperature(self, temperature: float) -> Row:
         """Divide by a temperature without touching a score: the race divides, in float64."""
-        peak = self.scores[self.kept].max()
-        return self._with(replace(self.masses, scale=self.masses.scale / temperature, peak=peak), self.kept)
+        peak, scale = self.scores[self.kept].max(), self.masses.scale / temperature
+        if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+            domain = "in [1e-38, 1e+38] when all temperatures of a plan are multiplied"
+            raise ParameterError("temperature", LOG2E / scale, domain)
+        return self._with(replace(self.masses, scale=scale, peak=peak), self.kept)
 
     def checkpoint(self, name: str) -> Row:
         """Remember this row, so that a later rule may measure mass on it."""

@@ -301,3 +301,8 @@ def test_a_mask_may_be_any_array_of_bool():
     wide = np.array([True, False, False, False, True, False])
     assert as_mask(wide[::2], 3).tolist() == [True, False, True]
     assert as_mask([True, False], 2).tolist() == [True, False]
+
+
+def test_a_row_longer_than_sums_can_hold_is_refused():
+    with pytest.raises(fd.LogitsError, match="at most 1048576 entries, got 1048577"):
+        fd.law(fd.Plan.parse("fairdraw:"), np.zeros(2**20 + 1, np.float32))

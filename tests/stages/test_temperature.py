@@ -70,3 +70,18 @@ def test_two_temperatures_multiply():
 def test_forbidden_tokens_stay_forbidden():
     for operation in ("exact", "divide", "multiply"):
         assert kept([1.0, -np.inf], Temperature(value=1e30, operation=operation)) == [0]
+
+
+@pytest.mark.parametrize("value", [1e-38, 1e38])
+def test_temperatures_that_together_leave_the_range_are_refused(value):
+    plan = fd.Plan.of(Temperature(value=value), Temperature(value=value))
+    with pytest.raises(fd.ParameterError, match="when all temperatures of a plan are multiplied"):
+        fd.sample(plan, [1.0, 0.0], seed=1, position=0)
+
+
+@pytest.mark.parametrize("value", [1e-38, 1e38])
+def test_the_ends_of_the_range_are_allowed(value):
+    plan = fd.Plan.of(Temperature(value=value))
+    probabilities = fd.law(plan, [1.0, 0.0]).probabilities
+    assert probabilities.tolist() == ([1.0, 0.0] if value < 1 else [0.5, 0.5])
+    assert fd.sample(plan, [1.0, 0.0], seed=1, position=0).token in (0, 1)
