@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairdraw.batch import DrawnBatch, sample_batch
 from fairdraw.context import ModelFacts
 from fairdraw.errors import FairdrawError, LogitsError, ParameterError, PlanError, UnavailableError
 from fairdraw.generation.loop import generate
@@ -25,6 +26,7 @@ __all__ = [
     "Comparison",
     "Completion",
     "Drawn",
+    "DrawnBatch",
     "FairdrawError",
     "History",
     "Limits",
@@ -44,5 +46,6 @@ __all__ = [
     "logprobs",
     "redraw",
     "sample",
+    "sample_batch",
     "sample_many",
 ]
