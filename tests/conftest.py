@@ -26,3 +26,9 @@ def real_rows() -> np.ndarray:
     from safetensors.numpy import load_file
 
     return load_file(GOLDEN / "smollm2_rows.safetensors")["logits"]
+
+
+@pytest.fixture
+def numpy_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernels: for tests that put their own numbers into the NumPy noise."""
+    monkeypatch.setattr("fairdraw.kernels.backends.chosen", lambda: "numpy")

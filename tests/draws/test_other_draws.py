@@ -50,14 +50,14 @@ def test_the_inverse_cdf_walks_along_the_integer_masses_in_id_order() -> None:
     [(0, 1), (2**51 - 1, 1), (2**51, 2), (3 * 2**50 - 1, 2), (3 * 2**50, 4), (2**52 - 1, 4)],
 )
 def test_the_inverse_cdf_steps_at_exact_boundaries_and_over_ids_without_mass(
-    bits: int, token: int, monkeypatch: pytest.MonkeyPatch
+    bits: int, token: int, numpy_draws: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Noise, "single_bits", lambda self, index: np.uint64(bits))
     row = np.float32([-50, 0, -1, -np.inf, -1])
     assert fd.sample(fd.Plan.of(HALVINGS, draw=InverseCdf()), row, seed=0, position=0).token == token
 
 
-def test_the_inverse_cdf_counts_the_half_of_its_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_inverse_cdf_counts_the_half_of_its_uniform(numpy_draws: None, monkeypatch: pytest.MonkeyPatch) -> None:
     # Shares 1/3 and 2/3. Here k / 2^52 is below 1/3 and (k + 1/2) / 2^52 above: 2k < 2^53 / 3 < 2k + 1.
     k = 1501199875790165
     assert 3 * 2 * k < 2**53 < 3 * (2 * k + 1)
@@ -81,14 +81,18 @@ def test_the_exponential_race_draws_the_races_token() -> None:
     assert (drawn[0] == drawn[1]).all()
 
 
-def test_a_token_without_mass_is_never_drawn_by_mass_yet_may_win_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_without_mass_is_never_drawn_by_mass_yet_may_win_the_race(
+    numpy_draws: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The second token has probability 2^-45; its noise is 2^-50 of the first one's.
     monkeypatch.setattr(Noise, "exponentials", lambda self, ids: np.where(ids == 0, 1.0, 2.0**-50))
     row, plans = np.float32([0, -45]), [fd.Plan.of(HALVINGS, draw=draw) for draw in (Race(), ExponentialRace())]
     assert [fd.sample(plan, row, seed=0, position=0).token for plan in plans] == [1, 0]
 
 
-def test_equal_quotients_of_the_exponential_race_go_to_the_lower_id(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_quotients_of_the_exponential_race_go_to_the_lower_id(
+    numpy_draws: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Noise, "exponentials", lambda self, ids: np.array([1.0, 0.25, 0.25, 1.0])[ids])
     for draw in (Race(), ExponentialRace()):
         plan = fd.Plan.of(draw=draw)

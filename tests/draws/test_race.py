@@ -144,7 +144,7 @@ def test_equal_arrivals_go_to_the_lower_id() -> None:
     assert fd.sample_many(plan, np.float32([4, 5, 5, 3]), seed=14, positions=np.arange(50)).tolist() == [1] * 50
 
 
-def test_arrivals_are_compared_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrivals_are_compared_in_float64(numpy_draws: None, monkeypatch: pytest.MonkeyPatch) -> None:
     # -log2(1 - 2^-45) = 4e-14: six steps of float64 at 30 * log2(e) = 43, far below one of float32.
     monkeypatch.setattr(Noise, "exponentials", lambda self, ids: np.array([1.0, 1 - 2.0**-45])[ids])
     assert fd.sample(EVERYTHING, np.float32([30, 30]), seed=0, position=0).token == 1

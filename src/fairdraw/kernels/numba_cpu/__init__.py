@@ -1,0 +1,1 @@
+"""Kernels for the CPU, compiled by Numba on first use.  Nothing outside `fairdraw.kernels` imports this."""

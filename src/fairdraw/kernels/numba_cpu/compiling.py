@@ -1,0 +1,37 @@
+"""How a function becomes a kernel: strict IEEE arithmetic, no lock held, kept on disk between processes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+READ_BY_KERNELS = ("masses.py", "streams/*.py", "kernels/numba_cpu/*.py")
+"""The sources whose text or constants a kernel contains."""
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile on first call; no fast-math, so nothing is reordered and no product is fused into a sum.
+
+    Numba keeps compiled code until the function's own file changes.  A kernel contains functions and constants of
+    other files as well, so what it is filed under here is a digest of them all.  Where this Numba files its code in
+    another way, or there is no folder to write to, nothing is kept on disk: slower once a process, never stale.
+    """
+    try:
+        compiled = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+        files: Any = compiled._cache._cache_file  # type: ignore[missing-attribute]
+        files._source_stamp = (files._source_stamp, _digest())
+    except (RuntimeError, AttributeError):  # no folder to write to; another Numba
+        return numba.njit(nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+@cache
+def _digest() -> str:
+    root = Path(__file__).parents[2]
+    text = b"".join(path.read_bytes() for pattern in READ_BY_KERNELS for path in sorted(root.glob(pattern)))
+    return hashlib.sha256(text).hexdigest()

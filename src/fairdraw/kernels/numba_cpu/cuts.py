@@ -1,0 +1,188 @@
+"""Where a rule cuts a row.
+
+The total order is score descending, id ascending.  A cut (lowest, last) keeps the scores above ``lowest``, and of
+those equal to it the ids up to ``last``.  A pair of score and id is also held as one uint64, its code, that ascends
+in that order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.masses import power
+from fairdraw.kernels.numba_cpu.summarise import block_maxima
+from fairdraw.streams.noise import BLOCK, GROUP
+
+HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
+ZERO, NONE = np.float32(0), np.float32(-np.inf)
+SIGN, MAGNITUDE = np.int32(31), np.int32(0x7FFFFFFF)
+BLOCKS = GROUP // BLOCK
+SHORT = 24
+"""A stretch this short is sorted by insertion."""
+
+
+@kernel
+def order_key(score):
+    """Int32 in the order of the floats; the same for -0.0 and 0.0."""
+    bits = np.float32(score + ZERO).view(np.int32)
+    return np.int32(bits ^ ((bits >> SIGN) & MAGNITUDE))
+
+
+@kernel
+def score_of(key):
+    """The float of an order key."""
+    return np.int32(key ^ ((key >> SIGN) & MAGNITUDE)).view(np.float32)
+
+
+@kernel
+def code(score, i):
+    """Score and id in one number that ascends in the total order."""
+    return (np.uint64(np.uint32(order_key(score) ^ MAGNITUDE)) << HALF) | np.uint64(i)
+
+
+@kernel
+def decode(number):
+    """Score and id of a code."""
+    return score_of(np.int32(np.uint32(number >> HALF)) ^ MAGNITUDE), np.int64(number & LOW_WORD)
+
+
+@kernel
+def shorter(a, b):
+    """The cut that keeps less."""
+    return a if a[0] > b[0] or (a[0] == b[0] and a[1] < b[1]) else b
+
+
+@kernel
+def select(codes, count, k):
+    """Move the k smallest of distinct codes to the front, in any order (quickselect)."""
+    low, high, k = 0, count - 1, k - 1
+    while high - low > SHORT:
+        a, b, c = codes[low], codes[(low + high) >> 1], codes[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while codes[i] < pivot:
+                i += 1
+            while codes[j] > pivot:
+                j -= 1
+            if i <= j:
+                codes[i], codes[j] = codes[j], codes[i]
+                i, j = i + 1, j - 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            return
+    codes[low : high + 1].sort()
+
+
+@kernel
+def kth_of_groups(maxima, k):
+    """The k-th largest maximum: k ids at least are not below it; -inf if there are fewer groups."""
+    if k > maxima.size:
+        return NONE
+    codes = np.empty(maxima.size, np.uint64)
+    for group in range(maxima.size):
+        codes[group] = code(maxima[group], group)
+    select(codes, maxima.size, k)
+    worst = codes[0]
+    for i in range(1, k):
+        worst = max(worst, codes[i])
+    return decode(worst)[0]
+
+
+@kernel
+def best_codes(row, bits, maxima, k):
+    """Codes of the k best ids above -inf, sorted; fewer if there are fewer.
+
+    Ids come in ascending order, so once k are held, another equal to the worst of them cannot displace it.
+    """
+    room = min(row.size, 2 * k + BLOCK)
+    codes = np.empty(room, np.uint64)
+    peaks = np.empty(BLOCKS, np.float32)
+    least, count = kth_of_groups(maxima, k), 0
+    held = False
+    for group in range(maxima.size):
+        if maxima[group] < least or maxima[group] == NONE or (held and maxima[group] == least):
+            continue
+        for place in range(block_maxima(bits, group * GROUP, peaks)):
+            first = group * GROUP + place * BLOCK
+            if peaks[place] < least or (held and peaks[place] == least):
+                continue
+            if count + BLOCK > room and count > k:
+                select(codes, count, k)
+                count, held = k, True
+                least = worst_score(codes, k)
+            stretch = row[first : min(first + BLOCK, row.size)]
+            for i in range(stretch.size):
+                score = stretch[i]
+                if score >= least and score > NONE and not (held and score == least):
+                    codes[count] = code(score, first + i)
+                    count += 1
+    if count > k:
+        select(codes, count, k)
+        count = k
+    codes[:count].sort()
+    return codes[:count]
+
+
+@kernel
+def worst_score(codes, count):
+    """The smallest score among codes."""
+    worst = codes[0]
+    for i in range(1, count):
+        worst = max(worst, codes[i])
+    return decode(worst)[0]
+
+
+@kernel
+def lowest_of_min_p(peak, scale, least, strict):
+    """The smallest score whose exponent in steps of 2^-24 is >= least (strict: > least), by bisection; or the peak.
+
+    Every operation of the exponent keeps order, so the scores that pass are those above some float.
+    """
+    fails, passes = np.int64(order_key(NONE)), np.int64(order_key(peak))
+    while passes - fails > 1:
+        middle = (passes + fails) >> 1
+        steps = np.int64(np.rint(np.float64(power(score_of(np.int32(middle)), peak, scale)) * 2.0**24))
+        if steps > least or (steps == least and not strict):
+            passes = middle
+        else:
+            fails = middle
+    return score_of(np.int32(passes))
+
+
+@kernel
+def nth_tied(row, maxima, score, n):
+    """The n-th id, from 1 on, with this score; -1 if there are fewer."""
+    for group in range(maxima.size):
+        if maxima[group] < score:
+            continue
+        first = group * GROUP
+        stretch = row[first : min(first + GROUP, row.size)]
+        here = 0
+        for i in range(stretch.size):
+            here += 1 if stretch[i] == score else 0
+        if here < n:
+            n -= here
+            continue
+        for i in range(stretch.size):
+            n -= 1 if stretch[i] == score else 0
+            if n == 0:
+                return first + i
+    return np.int64(-1)
+
+
+@kernel
+def count_tied(row, maxima, score, stop):
+    """How many ids below ``stop`` have this score."""
+    count = 0
+    for group in range(maxima.size):
+        first = group * GROUP
+        if maxima[group] >= score and first < stop:
+            stretch = row[first : min(first + GROUP, stop)]
+            for i in range(stretch.size):
+                count += 1 if stretch[i] == score else 0
+    return count

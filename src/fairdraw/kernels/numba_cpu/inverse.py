@@ -1,0 +1,59 @@
+"""Inverse CDF: the first id whose running mass exceeds a point of the total, as `fairdraw.draws.inverse_cdf` says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.masses import NOTHING, mass
+from fairdraw.kernels.numba_cpu.noise import SINGLE_LEVEL, words
+from fairdraw.streams.noise import GROUP
+
+HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
+ONE = np.uint64(1)
+
+
+@kernel
+def point(bits, total):
+    """floor((2 bits + 1) * total / 2^53), in 128 bits."""
+    odd = bits + bits + ONE
+    a0, a1, b0, b1 = odd & LOW_WORD, odd >> HALF, total & LOW_WORD, total >> HALF
+    bottom, middle = a0 * b0, a1 * b0
+    middle += bottom >> HALF
+    carry = (middle & LOW_WORD) + a0 * b1
+    lower = (carry << HALF) | (bottom & LOW_WORD)
+    upper = a1 * b1 + (middle >> HALF) + (carry >> HALF)
+    return (upper << np.uint64(11)) | (lower >> np.uint64(53))
+
+
+@kernel
+def mass_of_group(row, first, cut, peak, scale):
+    """Mass of a group's ids inside a cut."""
+    stretch = row[first : min(first + GROUP, row.size)]
+    total = NOTHING
+    for i in range(stretch.size):
+        kept = stretch[i] > cut[0] or (stretch[i] == cut[0] and first + i <= cut[1])
+        total += mass(stretch[i], peak, scale) if kept else NOTHING
+    return total
+
+
+@kernel
+def walk(row, maxima, cut, peak, scale, key):
+    """Return the id in which the uniform falls."""
+    masses, total = np.zeros(maxima.size, np.uint64), NOTHING
+    for group in range(maxima.size):
+        if maxima[group] >= cut[0]:
+            masses[group] = mass_of_group(row, group * GROUP, cut, peak, scale)
+        total += masses[group]
+    left = point(words(np.uint64(0), SINGLE_LEVEL, key)[0], total)
+    for group in range(maxima.size):
+        if left >= masses[group]:
+            left -= masses[group]
+            continue
+        for i in range(group * GROUP, min(group * GROUP + GROUP, row.size)):
+            if row[i] > cut[0] or (row[i] == cut[0] and i <= cut[1]):
+                weight = mass(row[i], peak, scale)
+                if left < weight:
+                    return np.int64(i)
+                left -= weight
+    return np.int64(-1)

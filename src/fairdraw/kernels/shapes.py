@@ -1,0 +1,182 @@
+"""Which plans have a kernel, and what a kernel needs to know of a plan.
+
+A plan's shape is the plan without its numbers: switches are words, quantities are numbers, so plans of one shape run
+one kernel.  `recognise` reads a plan into a `Program`; None means that `fairdraw.readings` runs it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdraw.draws import Draw, Greedy, InverseCdf, Race
+from fairdraw.kernels import slots
+from fairdraw.masses import LOG2E, IntegerMasses
+from fairdraw.plan import Plan
+from fairdraw.rows import LARGEST_SCALE, SMALLEST_SCALE
+from fairdraw.stages import Checkpoint, EditStage, Mask, MinP, Stage, Temperature, TopK, TopP
+from fairdraw.stages.masks import AllowedIds
+from fairdraw.streams.logarithms import log2
+
+Shape = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A plan as a kernel reads it."""
+
+    mode: str
+    """Which kernel: a name in `fairdraw.kernels.promise`."""
+    edits: tuple[Stage, ...]
+    """Stages before the first cut that change scores; they run first, in NumPy."""
+    unmasked: tuple[Stage, ...]
+    """Those of them that do something when the caller passes no mask."""
+    scaled: bool
+    """Whether those are float32 temperatures, which read nothing but the row."""
+    most: int | None
+    """A k beyond this many ids more than the row has is the plan's error, which the stage itself raises."""
+    k: int
+    """Top-k's k, 0 without one."""
+    whole: NDArray[np.int64] = field(repr=False)
+    scales: NDArray[np.float64] = field(repr=False)
+
+
+def shape(plan: Plan) -> Shape:
+    """The names and switches of a plan's stages and of its draw, without numbers.
+
+    Examples
+    --------
+    >>> shape(Plan.parse("fairdraw: temperature=0.7 top_k=40"))
+    (('mask',), ('temperature', 'exact'), ('top_k', 'lowest', 'off'), ('race',))
+    """
+    return tuple(_switches(part) for part in (*plan.stages, plan.draw))
+
+
+def _switches(part: Stage | Draw) -> tuple[str, ...]:
+    values = (getattr(part, item.name) for item in fields(part))
+    return (part.name, *(value for value in values if isinstance(value, str)))
+
+
+def recognise(plan: Plan) -> Program | None:
+    """Read a plan into numbers, or return None if no kernel draws its tokens.
+
+    Notes
+    -----
+    Known: edits first; then at most one each of top-k, top-p and min-p, in any order, with exact temperatures and
+    checkpoints anywhere; then a race, a greedy draw or an inverse CDF.  Not known: ties by highest id, typical, an
+    edit after a cut, temperatures so extreme that float32 cannot hold log2(e) / T.
+
+    Examples
+    --------
+    >>> recognise(Plan.parse("fairdraw: temperature=0.7 top_k=40 top_p=0.9")).mode
+    'top_k'
+    >>> recognise(Plan.parse("fairdraw: typical_p=0.9")) is None
+    True
+    """
+    first = next((i for i, stage in enumerate(plan.stages) if not _edits(stage)), len(plan.stages))
+    numbers = _Numbers()
+    for stage in plan.stages[first:]:
+        read = numbers.readers.get(type(stage))
+        if read is None or not read(stage):
+            return None
+    mode = _mode(plan.draw, numbers.whole)
+    if not mode:
+        return None
+    scales = np.array([*numbers.scales, numbers.scale])
+    whole = np.array(numbers.whole, np.int64)
+    edits = plan.stages[:first]
+    unmasked = tuple(stage for stage in edits if type(stage) is not Mask)
+    return Program(
+        mode=mode,
+        edits=edits,
+        unmasked=unmasked,
+        scaled=all(isinstance(stage, Temperature) for stage in unmasked),
+        most=numbers.most,
+        k=numbers.whole[slots.K],
+        whole=whole,
+        scales=scales,
+    )
+
+
+def _edits(stage: Stage) -> bool:
+    if isinstance(stage, Temperature):
+        return stage.operation != "exact"
+    return isinstance(stage, (EditStage, Mask, AllowedIds))
+
+
+def _mode(draw: Draw, whole: Sequence[int]) -> str:
+    if type(draw) is Greedy:
+        return "greedy"
+    if type(draw) is InverseCdf:
+        return "inverse_cdf"
+    if type(draw) is not Race:
+        return ""
+    if whole[slots.K]:
+        return "top_k"
+    return "top_p" if whole[slots.TOP_P_ON] else "min_p" if whole[slots.MIN_P_ON] else "temperature"
+
+
+def _exponent_of(share: float) -> int:
+    """The exponent of min-p's share, as the row itself computes it: that of a score whose mass has the share."""
+    best = IntegerMasses(scores=np.zeros(1, np.float32), scale=1.0, peak=np.float32(0))
+    return best.steps(float(log2(np.array([share]))[0]) if share > 2.0**-64 else -math.inf)
+
+
+class _Numbers:
+    """The numbers read so far; each reader says whether it could read its stage."""
+
+    def __init__(self) -> None:
+        self.whole, self.scales = [0] * slots.WHOLE, [1.0] * (slots.SCALES - 1)
+        self.scale = LOG2E
+        self.most: int | None = None
+        self.raw: tuple[float, bool, bool] | None = None
+        self.readers: dict[type[Stage], Callable[..., bool]] = {
+            Temperature: self._temperature,
+            Checkpoint: self._checkpoint,
+            TopK: self._top_k,
+            TopP: self._top_p,
+            MinP: self._min_p,
+        }
+
+    def _here(self) -> tuple[float, bool, bool]:
+        return self.scale, bool(self.whole[slots.K]), bool(self.whole[slots.MIN_P_ON])
+
+    def _temperature(self, stage: Temperature) -> bool:
+        self.scale /= stage.value
+        return stage.operation == "exact" and SMALLEST_SCALE <= self.scale <= LARGEST_SCALE
+
+    def _checkpoint(self, stage: Checkpoint) -> bool:
+        self.raw = self._here()
+        return not self.whole[slots.TOP_P_ON]
+
+    def _top_k(self, stage: TopK) -> bool:
+        if self.whole[slots.K] or stage.ties == "highest":
+            return False
+        self.most = {"off": None, "refuse_whole": -1, "refuse_more": 0}[stage.beyond]
+        self.whole[slots.K], self.whole[slots.ALL_TIES_OF_K] = min(stage.k, 2**31), stage.ties == "all"
+        return True
+
+    def _min_p(self, stage: MinP) -> bool:
+        if self.whole[slots.MIN_P_ON]:
+            return False
+        self.whole[slots.MIN_P_ON], self.whole[slots.LEAST] = 1, _exponent_of(stage.p)
+        self.whole[slots.MIN_P_STRICT], self.scales[slots.MIN_P_SCALE] = stage.boundary == "strict", self.scale
+        return True
+
+    def _top_p(self, stage: TopP) -> bool:
+        if stage.p >= 1:
+            return True
+        measured = self._here() if stage.mass == "current" else self.raw
+        if self.whole[slots.TOP_P_ON] or stage.ties == "highest" or measured is None:
+            return False
+        scale, after_k, after_min_p = measured
+        self.whole[slots.TOP_P_ON], self.whole[slots.SHARE] = 1, round(stage.p * 2**53)
+        self.whole[slots.TOP_P_STRICT] = stage.boundary == "strict"
+        self.whole[slots.ALL_TIES_OF_P] = stage.ties == "all"
+        self.whole[slots.TOP_K_IN_TOTAL], self.whole[slots.MIN_P_IN_TOTAL] = after_k, after_min_p
+        self.scales[slots.TOP_P_SCALE] = scale
+        return True
