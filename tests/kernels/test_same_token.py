@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 
 import fairdraw as fd
-from fairdraw.kernels import promise
+from fairdraw.context import Context
+from fairdraw.kernels import promise, slots
 from fairdraw.kernels.drawing import draw_many, draw_token, program_of
+from fairdraw.kernels.shapes import Program
 from fairdraw.masses import IntegerMasses
+from fairdraw.readings import drawn_row
 from fairdraw.rows import Row
 from fairdraw.streams.noise import Noise
 from kernels.random_pairs import numpy_token, random_plan, random_row
 
 entries = pytest.importorskip("fairdraw.kernels.numba_cpu.entries")
+masses = pytest.importorskip("fairdraw.kernels.numba_cpu.masses")
+nucleus = pytest.importorskip("fairdraw.kernels.numba_cpu.nucleus")
+summary = pytest.importorskip("fairdraw.kernels.numba_cpu.summarise")
 
 
 def kernel_token(plan: fd.Plan, row: np.ndarray, seed: int, position: int, sample_index: int) -> int | None:
@@ -76,6 +82,50 @@ def test_wide_rows_give_the_same_token(kind: str) -> None:
         for position in range(4):
             expected = numpy_token(plan, row, 7, position, 1)
             assert kernel_token(plan, row, 7, position, 1) == expected, (text, position)
+
+
+@pytest.mark.parametrize("score", [1e38, -1e38])
+def test_arrivals_that_rounding_makes_equal_go_to_the_lowest_id(score: float) -> None:
+    row = np.full(5000, score, np.float32)
+    row[:3] = -np.inf
+    for position in range(5):
+        assert kernel_token(fd.Plan.of(), row, 1, position, 0) == 3 == numpy_token(fd.Plan.of(), row, 1, position, 0)
+
+
+def test_a_cut_keeps_the_very_set_of_the_stages() -> None:
+    """Small rows with many ties and round shares, so that a cut often falls exactly on a token's end."""
+    rng, compared, full = np.random.default_rng(9), Counter(), 0
+    for _ in range(3000):
+        row = rng.integers(0, 3, int(rng.integers(1, 12)) if rng.random() < 0.9 else 1500).astype(np.float32)
+        plan = random_plan(rng)
+        program = program_of(plan)
+        if program is None or program.most is not None:
+            continue
+        cut = kernel_cut(program, row)
+        ids = np.arange(row.size)
+        kept = ids[(row > cut[0]) | ((row == cut[0]) & (ids <= cut[1]))]
+        assert kept.tolist() == drawn_row(plan.stages, row, Context(), Noise(seed=0, position=0)).kept.tolist(), plan
+        compared[bool(program.whole[slots.K]), bool(program.whole[slots.TOP_P_ON])] += 1
+        full += kept.size == row.size
+    assert min(compared.values()) > 300
+    assert full < 2000
+
+
+def kernel_cut(program: Program, row: np.ndarray) -> tuple[float, int]:
+    """The cut that a chain of cuts comes to, whatever its draw."""
+    maxima, whole, scales = np.empty((row.size + 1023) // 1024, np.float32), program.whole, program.scales
+    peak = np.float32(summary.summarise(row.view(np.int32), maxima)[0])
+    if whole[slots.K]:
+        return entries.cut_top_k(row, row.view(np.int32), maxima, whole, scales, peak)
+    lowest, last = entries.cut_min_p(row, whole, scales, peak)
+    if not whole[slots.TOP_P_ON]:
+        return lowest, last
+    switches = whole[slots.TOP_P_STRICT], whole[slots.ALL_TIES_OF_P]
+    rule = (np.float32(scales[slots.TOP_P_SCALE]), np.uint64(whole[slots.SHARE]), *switches)
+    measured = np.float32(lowest if whole[slots.MIN_P_IN_TOTAL] else -np.inf)
+    total = np.uint64(nucleus.total_mass(row, maxima, measured, peak, rule[0]))
+    need = np.uint64(masses.threshold(rule[1], total, rule[2]))
+    return nucleus.cut_top_p(row, maxima, (np.float32(lowest), last), peak, rule, need)
 
 
 def test_many_draws_are_the_race_of_a_kept_set_with_holes() -> None:
