@@ -86,6 +86,8 @@ def as_row(logits: object) -> Scores:
 def scaled_row(program: Program, logits: object) -> Scores:
     """The row after the plan's float32 temperatures, in their own arithmetic."""
     row = as_row(logits)
+    if not program.unmasked:
+        return row
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for stage in program.unmasked:
             assert isinstance(stage, Temperature)
