@@ -24,7 +24,7 @@ from fairdraw.draws import Draw, Race
 from fairdraw.errors import ParameterError
 from fairdraw.history import History
 from fairdraw.kernels.backends import find_kernel
-from fairdraw.kernels.drawing import draw_many, draw_token, edited_row, program_of, scaled_row
+from fairdraw.kernels.drawing import as_row, draw_many, draw_token, edited_row, program_of, scaled_row
 from fairdraw.masses import Ids, Scores
 from fairdraw.plan import Plan, require_plan
 from fairdraw.plan_format import format_part
@@ -42,8 +42,7 @@ CHUNK = 1 << 19
 class Drawn:
     """The result of a draw.
 
-    What is said besides the token is worked out from the caller's logits when it is first asked for, so they must
-    still be the same then.
+    What is said besides the token is worked out when it is first asked for, from a copy of the row.
     """
 
     token: int
@@ -51,6 +50,7 @@ class Drawn:
     draw: Draw = field(repr=False)
     """The rule that chose it."""
     find_row: Callable[[], Row] = field(repr=False, compare=False)
+    """How to work out the row that it was chosen from."""
 
     @cached_property
     def row(self) -> Row:
@@ -212,7 +212,8 @@ def enter(plan: Plan, logits: object, history: History | None, mask: ArrayLike |
     require_plan(plan)
     if not isinstance(history, History | None):
         raise ParameterError("history", history, "a History", "History(prompt=ids, output=ids)")
-    row = as_logits(logits)
+    # A copy: what is asked of the result later must not depend on what the caller does to the row meanwhile.
+    row = np.array(as_logits(logits))
     if mask is not None and not any(stage.name == "mask" for stage in plan.stages):
         hint = "put Mask() where in the plan the mask acts"
         raise ParameterError("mask", "a mask", "None for a plan without a mask stage", hint)
@@ -256,7 +257,7 @@ def _by_kernel(
         return None
     if mask is None and program.scaled:
         scores = scaled_row(program, logits)
-        find_row = partial(_row_of, plan, logits, seed, position, sample_index)
+        find_row = partial(_row_of, plan, np.array(as_row(logits)), seed, position, sample_index)
     else:
         values, context = enter(plan, logits, history, mask)
         # An edit tosses no coin, so any noise will do.

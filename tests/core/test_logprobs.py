@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import fairdraw as fd
@@ -50,3 +51,13 @@ def test_a_question_that_makes_no_sense_is_refused(bad):
     question = {"token": 0, "meaning": "raw", "top": 0, **bad}
     with pytest.raises(fd.ParameterError):
         logprobs(PLAIN, ROW, question.pop("token"), **question)
+
+
+def test_a_result_does_not_depend_on_what_becomes_of_the_row_afterwards():
+    row = np.array([2.0, 1.0, 0.0, -1.0], np.float32)
+    drawn = fd.sample(PLAIN, row, seed=1, position=0)
+    weights = fd.law(PLAIN, row)
+    expected = fd.sample(PLAIN, row.copy(), seed=1, position=0).logprob
+    row[:] = 0
+    assert drawn.logprob == expected
+    assert weights.trace[0].entropy == pytest.approx(weights.entropy)

@@ -2,9 +2,10 @@
 
 ``FAIRDRAW_BACKEND`` is read once, when the first token is drawn:
 
-- unset: kernels, compiled by a thread in the background while NumPy serves;
+- unset, or ``numpy``: no kernels, and Numba is never imported;
 - ``numba``: kernels, and the first call of each mode waits for its compilation;
-- ``numpy``: no kernels, and Numba is never imported.
+- ``background``: kernels, compiled by a thread in the background while NumPy serves.  For processes that live long: a
+  first compilation takes tens of seconds of a core.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from fairdraw.errors import ParameterError
 from fairdraw.kernels.slots import SCALES, WHOLE, K
 
 VARIABLE = "FAIRDRAW_BACKEND"
-BACKENDS = ("numpy", "numba")
+BACKENDS = ("numpy", "numba", "background")
 Kernel = Callable[..., int]
 _READY: dict[str, Kernel] = {}
 _ASKED: set[str] = set()
@@ -32,16 +33,16 @@ _LOCK = threading.Lock()
 
 @cache
 def chosen() -> str:
-    """The backend that the environment names; "" if it names none.
+    """The backend that the environment names; NumPy if it names none.
 
     Raises
     ------
     ParameterError
         It names one that there is not.
     """
-    name = os.environ.get(VARIABLE, "")
-    if name not in ("", *BACKENDS):
-        raise ParameterError(VARIABLE, name, f"one of {', '.join(map(repr, BACKENDS))}", "unset it for the best one")
+    name = os.environ.get(VARIABLE) or "numpy"
+    if name not in BACKENDS:
+        raise ParameterError(VARIABLE, name, f"one of {', '.join(map(repr, BACKENDS))}", "unset it for NumPy")
     return name
 
 
