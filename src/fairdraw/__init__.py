@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from fairdraw.batch import DrawnBatch, sample_batch
 from fairdraw.context import ModelFacts
 from fairdraw.errors import FairdrawError, LogitsError, ParameterError, PlanError, UnavailableError
-from fairdraw.generation.loop import generate
-from fairdraw.generation.result import Completion
 from fairdraw.history import History
 from fairdraw.limits import Limits
 from fairdraw.logprobs import logprobs
-from fairdraw.models import load as load_model
 from fairdraw.params import SamplingParams
 from fairdraw.plan import Plan
 from fairdraw.sampling import Drawn, law, sample, sample_many
 from fairdraw.streams.noise import STREAM_VERSION
-from fairdraw.verify.comparison import Comparison, compare
-from fairdraw.verify.redrawing import Redrawing, redraw
 from fairdraw.weights import Weights
+
+if TYPE_CHECKING:
+    from fairdraw.generation.loop import generate
+    from fairdraw.generation.result import Completion
+    from fairdraw.models.loading import load as load_model
+    from fairdraw.verify.comparison import Comparison, compare
+    from fairdraw.verify.redrawing import Redrawing, redraw
 
 __version__ = "0.1.0"
 
@@ -49,3 +54,26 @@ __all__ = [
     "sample_batch",
     "sample_many",
 ]
+
+# Text, models and verification are loaded when they are first asked for: whoever only draws waits for none of them.
+_LATER = {
+    "Comparison": ("fairdraw.verify.comparison", "Comparison"),
+    "Completion": ("fairdraw.generation.result", "Completion"),
+    "Redrawing": ("fairdraw.verify.redrawing", "Redrawing"),
+    "compare": ("fairdraw.verify.comparison", "compare"),
+    "generate": ("fairdraw.generation.loop", "generate"),
+    "load_model": ("fairdraw.models.loading", "load"),
+    "redraw": ("fairdraw.verify.redrawing", "redraw"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'fairdraw' has no attribute {name!r}")
+    module, attribute = _LATER[name]
+    value = globals()[name] = getattr(import_module(module), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
