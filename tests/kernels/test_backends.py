@@ -157,3 +157,15 @@ def test_support_and_logprob_are_those_of_the_plan_though_the_history_grew_since
         history.append(drawn.token)
         assert drawn.support.tolist() == law.support.tolist()
         assert drawn.logprob == pytest.approx(law.log_weights[drawn.token], abs=1e-6)
+
+
+@pytest.mark.model
+def test_the_real_model_writes_the_same_text_with_both_backends() -> None:
+    def text(backend: str) -> str:
+        command = [sys.executable, "-m", "fairdraw.cli", "generate", "Write about the sea.", "--seed", "42"]
+        flags = ["--temperature", "0.8", "--top-p", "0.9", "--max-tokens", "16"]
+        variables = os.environ | {backends.VARIABLE: backend}
+        return subprocess.run([*command, *flags], env=variables, capture_output=True, text=True, check=True).stdout
+
+    assert text("numba") == text("numpy")
+    assert len(text("numpy").split()) > 5
