@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from fairdraw.domains import Choice, Whole, require
 from fairdraw.history import History
 from fairdraw.masses import RealMasses
+from fairdraw.one_token import enter
 from fairdraw.plan import Plan
 from fairdraw.readings import apply_stage
 from fairdraw.rows import Row
-from fairdraw.sampling import enter, law
+from fairdraw.sampling import law
 from fairdraw.stages import CutStage
 
 Meaning = Literal["raw", "temperature", "processed"]

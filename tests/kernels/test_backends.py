@@ -159,6 +159,12 @@ def test_support_and_logprob_are_those_of_the_plan_though_the_history_grew_since
         assert drawn.logprob == pytest.approx(law.log_weights[drawn.token], abs=1e-6)
 
 
+@pytest.mark.usefixtures("kernels_only")
+def test_a_history_that_is_none_is_refused_though_the_kernel_needs_none() -> None:
+    with pytest.raises(fd.ParameterError, match="history must be a History"):
+        fd.sample(fd.Plan.parse("fairdraw: top_k=2"), [1.0, 2.0], seed=1, position=0, history=[1, 2])  # type: ignore[arg-type]
+
+
 @pytest.mark.model
 def test_the_real_model_writes_the_same_text_with_both_backends() -> None:
     def text(backend: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from fairdraw.streams.noise import Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draw:
+class Draw(ABC):
     """A rule that chooses one token.  ``choose`` is a pure function of row and noise."""
 
     name: ClassVar[str] = ""
@@ -42,6 +43,6 @@ class Draw:
         """How many numbers of noise one draw needs."""
         return row.kept.size
 
+    @abstractmethod
     def choose(self, row: Row, noise: Noise) -> NDArray[np.int64]:
         """Token ids, one for each of the noise's draws; shape ``noise.draws``."""
-        raise NotImplementedError

@@ -15,11 +15,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from fairdraw.errors import PlanError
+from fairdraw.one_token import enter
 from fairdraw.plan import Plan
 from fairdraw.readings import readings
 from fairdraw.replay.result import Replayed
 from fairdraw.replay.torch_race import race
-from fairdraw.sampling import enter
 from fairdraw.streams.torch_mt19937 import TorchGenerator
 
 ENGINE = "nano_vllm"

@@ -18,12 +18,12 @@ from fairdraw.draws import Greedy
 from fairdraw.errors import PlanError
 from fairdraw.history import History
 from fairdraw.masses import Ids
+from fairdraw.one_token import enter
 from fairdraw.plan import Plan
 from fairdraw.readings import readings
 from fairdraw.replay.result import Replayed
 from fairdraw.replay.torch_race import race
 from fairdraw.rows import Row
-from fairdraw.sampling import enter
 from fairdraw.streams.torch_mt19937 import TorchGenerator
 
 ENGINE = "transformers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -27,7 +28,7 @@ UNKNOWN_IDS = Choice(("error", "ignore"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Stage(ABC):
     """A rule.  ``apply`` is a pure function of row and context; fields are numbers, switches (words) or ids."""
 
     name: ClassVar[str] = ""
@@ -43,9 +44,9 @@ class Stage:
             clean = require(f"{self.name}.{field.name}", value, self.domains[field.name])
             object.__setattr__(self, field.name, clean)
 
+    @abstractmethod
     def apply(self, row: Row, context: Context) -> Row:
         """Return the row after this rule."""
-        raise NotImplementedError
 
     def branches(self) -> tuple[tuple[float, Stage], ...]:
         """Pairs (probability, rule without chance): the law sums them, a draw tosses for one."""
@@ -59,9 +60,9 @@ class EditStage(Stage):
     ``edits`` reads only ``scores[ids]``, so a kernel may call it with the few scores that it has read.
     """
 
+    @abstractmethod
     def edits(self, scores: Scores, context: Context) -> Edits:
         """Ids and their new scores."""
-        raise NotImplementedError
 
     def apply(self, row: Row, context: Context) -> Row:
         """Return the row with the new scores."""
@@ -73,9 +74,9 @@ class EditStage(Stage):
 class ForbidStage(EditStage):
     """A rule that forbids a few ids."""
 
+    @abstractmethod
     def forbidden(self, vocab: int, context: Context) -> Ids:
         """Ids that may not be drawn now, ascending."""
-        raise NotImplementedError
 
     def edits(self, scores: Scores, context: Context) -> Edits:
         """Those ids, with -inf."""
