@@ -110,6 +110,20 @@ def test_a_resumed_text_draws_what_it_would_have_drawn_in_one_go():
     assert whole[12:] == rest
 
 
+def test_each_token_is_the_one_that_sample_draws_at_its_position():
+    rows = np.random.default_rng(9).standard_normal((12, 30))
+    texts = tuple(chr(65 + i).encode() for i in range(30))
+    plan = fd.Plan.parse("fairdraw: max_tokens=12")
+    done = generate(ToyModel(rows=rows.tolist(), texts=texts), [0, 1, 2], plan, seed=5, sample_index=4)
+    alone = [fd.sample(plan, row, seed=5, position=3 + i, sample_index=4).token for i, row in enumerate(rows)]
+    assert list(done.tokens) == alone
+
+
+def test_max_tokens_beyond_the_context_ends_at_the_context():
+    done = generate(saying([1], ["x", "a"], context_length=5), [0, 0], GREEDY, seed=1, max_tokens=99)
+    assert (len(done.tokens), done.finish_reason) == (3, "length")
+
+
 def test_sample_indices_give_different_texts():
     rows = [[0.0] * 30]
     texts = tuple(chr(65 + i).encode() for i in range(30))

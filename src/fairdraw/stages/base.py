@@ -44,9 +44,9 @@ class Stage(ABC):
             clean = require(f"{self.name}.{field.name}", value, self.domains[field.name])
             object.__setattr__(self, field.name, clean)
 
-    @abstractmethod
     def apply(self, row: Row, context: Context) -> Row:
-        """Return the row after this rule."""
+        """Return the row after this rule; a rule with chance leaves it to its branches."""
+        raise NotImplementedError(f"{self.name} is applied by its branches")
 
     def branches(self) -> tuple[tuple[float, Stage], ...]:
         """Pairs (probability, rule without chance): the law sums them, a draw tosses for one."""
