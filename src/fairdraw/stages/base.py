@@ -28,7 +28,7 @@ UNKNOWN_IDS = Choice(("error", "ignore"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage(ABC):
+class Stage:
     """A rule.  ``apply`` is a pure function of row and context; fields are numbers, switches (words) or ids."""
 
     name: ClassVar[str] = ""
@@ -54,7 +54,7 @@ class Stage(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditStage(Stage):
+class EditStage(Stage, ABC):
     """A rule that changes a few scores: the ids and their new values, and nothing else.
 
     ``edits`` reads only ``scores[ids]``, so a kernel may call it with the few scores that it has read.
