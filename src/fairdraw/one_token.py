@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial, reduce
+from collections.abc import Sequence
+from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,47 +11,17 @@ from numpy.typing import ArrayLike
 from fairdraw.arrays import as_logits, as_mask
 from fairdraw.context import Context
 from fairdraw.domains import COUNTER, SEED, require
-from fairdraw.draws import Draw
+from fairdraw.drawn import Drawn
 from fairdraw.errors import ParameterError
 from fairdraw.history import History
 from fairdraw.kernels.backends import find_kernel
 from fairdraw.kernels.drawing import as_row, draw_token, edited_row, program_of, scaled_row
-from fairdraw.masses import Ids, Scores
+from fairdraw.masses import Scores
 from fairdraw.plan import Plan, require_plan
 from fairdraw.readings import drawn_row
 from fairdraw.rows import Row
 from fairdraw.stages import Stage
 from fairdraw.streams.noise import Noise
-
-
-@dataclass(frozen=True, kw_only=True)
-class Drawn:
-    """The result of a draw.
-
-    What is said besides the token is worked out when it is first asked for, from a copy of the row.
-    """
-
-    token: int
-    """Token id."""
-    draw: Draw = field(repr=False)
-    """The rule that chose it."""
-    find_row: Callable[[], Row] = field(repr=False, compare=False)
-    """How to work out the row that it was chosen from."""
-
-    @cached_property
-    def row(self) -> Row:
-        """The row that it was chosen from."""
-        return self.find_row()
-
-    @property
-    def logprob(self) -> float:
-        """Natural logarithm of the token's probability after all stages (processed), under the draw's law."""
-        return float(self.draw.log_law(self.row)[self.token])
-
-    @property
-    def support(self) -> Ids:
-        """Ids that could have been drawn, ascending."""
-        return self.row.kept
 
 
 def draw_one(
@@ -70,8 +39,9 @@ def draw_one(
     drawn = _by_kernel(plan, logits, seed, position, sample_index, history, mask)
     if drawn is not None:
         return drawn
-    row, noise = _row_and_noise(plan, logits, seed, position, sample_index, history, mask)
-    return Drawn(token=int(plan.draw.choose(row, noise)), draw=plan.draw, find_row=lambda: row)
+    values, row, noise = _row_and_noise(plan, logits, seed, position, sample_index, history, mask)
+    token = int(plan.draw.choose(row, noise))
+    return Drawn(token=token, draw=plan.draw, find_row=lambda: row, find_logits=lambda: values)
 
 
 def enter(plan: Plan, logits: object, history: History | None, mask: ArrayLike | None) -> tuple[Scores, Context]:
@@ -100,14 +70,14 @@ def _row_and_noise(
     sample_index: int,
     history: History | None,
     mask: ArrayLike | None,
-) -> tuple[Row, Noise]:
+) -> tuple[Scores, Row, Noise]:
     values, context = enter(plan, logits, history, mask)
     noise = Noise(
         seed=require("seed", seed, SEED),  # type: ignore[arg-type]
         position=require("position", position, COUNTER),  # type: ignore[arg-type]
         sample_index=require("sample_index", sample_index, COUNTER),  # type: ignore[arg-type]
     )
-    return drawn_row(plan.stages, values, context, noise), noise
+    return values, drawn_row(plan.stages, values, context, noise), noise
 
 
 def _by_kernel(
@@ -127,8 +97,8 @@ def _by_kernel(
     if kernel is None:
         return None
     if mask is None and program.scaled:
-        scores = scaled_row(program, logits)
-        find_row = partial(_row_of, plan, np.array(as_row(logits)), seed, position, sample_index)
+        scores, values = scaled_row(program, logits), np.array(as_row(logits))
+        find_row = partial(_row_of, plan, values, seed, position, sample_index)
     else:
         values, context = enter(plan, logits, history, mask)
         # An edit tosses no coin, so any noise will do.
@@ -139,11 +109,13 @@ def _by_kernel(
     if scores is None:
         return None
     token = draw_token(program, kernel, scores, int(seed), int(position), int(sample_index))  # type: ignore[unnecessary-type-conversion]
-    return None if token is None else Drawn(token=token, draw=plan.draw, find_row=find_row)
+    if token is None:
+        return None
+    return Drawn(token=token, draw=plan.draw, find_row=find_row, find_logits=lambda: values)
 
 
 def _row_of(plan: Plan, logits: object, seed: int, position: int, sample_index: int) -> Row:
-    return _row_and_noise(plan, logits, seed, position, sample_index, None, None)[0]
+    return _row_and_noise(plan, logits, seed, position, sample_index, None, None)[1]
 
 
 def _cut(stages: Sequence[Stage], row: Row) -> Row:

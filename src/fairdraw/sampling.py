@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdraw.context import Context
 from fairdraw.domains import COUNTER, SEED, require
+from fairdraw.drawn import Drawn
 from fairdraw.draws import Race
 from fairdraw.errors import ParameterError
 from fairdraw.history import History
 from fairdraw.kernels.drawing import draw_many
 from fairdraw.masses import Scores
-from fairdraw.one_token import Drawn, draw_one, enter
+from fairdraw.one_token import draw_one, enter
 from fairdraw.plan import Plan
 from fairdraw.plan_format import format_part
 from fairdraw.readings import Path, drawn_row, readings
