@@ -1,0 +1,1 @@
+"""Constraints: which ids may come next, from the text so far."""
