@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -13,6 +12,56 @@ from fairdraw.domains import TOKEN_ID, TokenIds, Whole, require
 
 Scope = Literal["all", "output", "padded"]
 """Which tokens a penalty sees: prompt and output; output alone; prompt and output with the left padding."""
+Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Ids, and how often each was seen."""
+
+
+class Tally:
+    """How often each id was seen: two arrays without gaps, kept up to date in O(1)."""
+
+    __slots__ = ("_counts", "_ids", "_places", "_size")
+
+    def __init__(self, tokens: Iterable[int] = ()) -> None:
+        self._places: dict[int, int] = {}
+        self._size = 0
+        self._ids, self._counts = np.empty(16, np.int64), np.empty(16, np.int64)
+        for token in tokens:
+            self.add(token)
+
+    def add(self, token: int) -> None:
+        """Count an id once more."""
+        place = self._places.get(token)
+        if place is not None:
+            self._counts[place] += 1
+            return
+        if self._size == self._ids.size:
+            self._ids, self._counts = (np.concatenate([part, part]) for part in (self._ids, self._counts))
+        self._places[token] = self._size
+        self._ids[self._size], self._counts[self._size] = token, 1
+        self._size += 1
+
+    def remove(self, token: int) -> None:
+        """Count an id once less; the last one moves into the gap of one that is gone."""
+        place = self._places[token]
+        self._counts[place] -= 1
+        if self._counts[place]:
+            return
+        self._size -= 1
+        last = int(self._ids[self._size])
+        self._ids[place], self._counts[place] = last, self._counts[self._size]
+        self._places[last] = place
+        del self._places[token]
+
+    def arrays(self) -> Counts:
+        """Ids and counts, in no order; views that the next change may change."""
+        return self._ids[: self._size], self._counts[: self._size]
+
+    def copy(self) -> Tally:
+        """An independent copy."""
+        twin = Tally()
+        twin._places, twin._size = dict(self._places), self._size
+        twin._ids, twin._counts = self._ids.copy(), self._counts.copy()
+        return twin
 
 
 class History:
@@ -35,7 +84,7 @@ class History:
     Notes
     -----
     The first question for a pair of scope and window costs O(tokens); from then on its counts follow every
-    `append` and `rollback` in O(1), and an answer costs O(distinct ids).  `fork` costs O(tokens).
+    `append` and `rollback` in O(1).  `seen` answers in O(1), `counts` sorts.  `fork` costs O(tokens).
 
     Examples
     --------
@@ -46,7 +95,7 @@ class History:
     [[7], [1]]
     """
 
-    __slots__ = ("_counters", "_left_padding", "_prompt_length", "_tokens")
+    __slots__ = ("_left_padding", "_prompt_length", "_tallies", "_tokens")
 
     def __init__(self, *, prompt: Sequence[int] = (), output: Sequence[int] = (), left_padding: int = 0) -> None:
         before = require("prompt", prompt, TokenIds())
@@ -54,7 +103,7 @@ class History:
         self._tokens: list[int] = [*before, *after]  # type: ignore[misc]
         self._prompt_length = len(before)  # type: ignore[arg-type]
         self._left_padding = int(require("left_padding", left_padding, Whole(0, self._prompt_length)))  # type: ignore[call-overload]
-        self._counters: dict[tuple[Scope, int | None], Counter[int]] = {}
+        self._tallies: dict[tuple[Scope, int | None], Tally] = {}
 
     def __repr__(self) -> str:
         padding = f", left_padding={self._left_padding}" if self._left_padding else ""
@@ -86,11 +135,11 @@ class History:
         """Add a drawn id."""
         token = int(require("token", token, TOKEN_ID))  # type: ignore[call-overload]
         self._tokens.append(token)
-        for (scope, window), counter in self._counters.items():
-            counter[token] += 1
+        for (scope, window), tally in self._tallies.items():
+            tally.add(token)
             leaving = len(self._tokens) - 1 - window if window is not None else -1
             if leaving >= self._start(scope):
-                self._remove(counter, self._tokens[leaving])
+                tally.remove(self._tokens[leaving])
 
     def rollback(self, count: int) -> None:
         """Forget the last ids of the output; the prompt cannot be forgotten.
@@ -103,22 +152,22 @@ class History:
         require("count", count, Whole(0, self.output_length))
         for _ in range(count):
             token = self._tokens.pop()
-            for (scope, window), counter in self._counters.items():
-                self._remove(counter, token)
+            for (scope, window), tally in self._tallies.items():
+                tally.remove(token)
                 entering = len(self._tokens) - window if window is not None else -1
                 if entering >= self._start(scope):
-                    counter[self._tokens[entering]] += 1
+                    tally.add(self._tokens[entering])
 
     def fork(self) -> History:
         """Return an independent copy."""
         copy = History.__new__(History)
         copy._tokens = list(self._tokens)
         copy._prompt_length, copy._left_padding = self._prompt_length, self._left_padding
-        copy._counters = {key: Counter(counter) for key, counter in self._counters.items()}
+        copy._tallies = {key: tally.copy() for key, tally in self._tallies.items()}
         return copy
 
-    def counts(self, scope: Scope, window: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Ids seen in the last ``window`` tokens of a scope, ascending, and how often.
+    def seen(self, scope: Scope, window: int | None) -> Counts:
+        """Ids seen in the last ``window`` tokens of a scope, in no order, and how often; O(1).
 
         Parameters
         ----------
@@ -129,18 +178,25 @@ class History:
 
         Returns
         -------
-        ids : int64, shape (distinct,)
-            In ascending order.
-        counts : int64, shape (distinct,)
+        ids, counts : int64, shape (distinct,)
+            Views: read them before the next token is appended, and do not write them.
+        """
+        tally = self._tallies.get((scope, window))
+        if tally is None:
+            tokens = self._tokens[self._start(scope) :]
+            tally = Tally(tokens if window is None else tokens[max(0, len(tokens) - window) :])
+            self._tallies[scope, window] = tally
+        return tally.arrays()
+
+    def counts(self, scope: Scope, window: int | None) -> Counts:
+        """The same in ascending order of the ids, the caller's to keep.
+
+        Returns
+        -------
+        ids, counts : int64, shape (distinct,)
             How often each was seen, at least 1.
         """
-        key = (scope, window)
-        if key not in self._counters:
-            seen = self._tokens[self._start(scope) :]
-            self._counters[key] = Counter(seen if window is None else seen[max(0, len(seen) - window) :])
-        counter = self._counters[key]
-        ids = np.fromiter(counter.keys(), np.int64, len(counter))
-        often = np.fromiter(counter.values(), np.int64, len(counter))
+        ids, often = self.seen(scope, window)
         order = np.argsort(ids)
         return ids[order], often[order]
 
@@ -151,9 +207,3 @@ class History:
 
     def _start(self, scope: Scope) -> int:
         return {"all": self._left_padding, "output": self._prompt_length, "padded": 0}[scope]
-
-    @staticmethod
-    def _remove(counter: Counter[int], token: int) -> None:
-        counter[token] -= 1
-        if not counter[token]:
-            del counter[token]
