@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,8 +54,7 @@ class Vocabulary:
         ParameterError
             The model's rows are narrower than its tokenizer.
         """
-        tokens = tuple(tokenizer.token_bytes(token) for token in range(tokenizer.vocab_size))
-        return cls(token_bytes=tokens, width=facts.vocab_size, end_ids=facts.end_token_ids)
+        return _of(tokenizer, facts.vocab_size, facts.end_token_ids)
 
     @cached_property
     def text_words(self) -> Words:
@@ -89,9 +88,21 @@ class Vocabulary:
         return self._ids_of.get(written, ())
 
     @cached_property
+    def longest(self) -> int:
+        """How many bytes the longest token writes."""
+        return max(map(len, self._ids_of), default=0)
+
+    @cached_property
     def _ids_of(self) -> dict[bytes, list[int]]:
         ids: dict[bytes, list[int]] = {}
         for token in range(len(self.token_bytes)):
             if written := self.writes(token):
                 ids.setdefault(written, []).append(token)
         return ids
+
+
+# A model's vocabulary is asked for at every text, and takes a tenth of a second.
+@lru_cache(maxsize=4)
+def _of(tokenizer: Tokenizer, width: int, end_ids: tuple[int, ...]) -> Vocabulary:
+    tokens = tuple(tokenizer.token_bytes(token) for token in range(tokenizer.vocab_size))
+    return Vocabulary(token_bytes=tokens, width=width, end_ids=end_ids)
