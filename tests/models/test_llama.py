@@ -121,3 +121,56 @@ def test_extreme_activations_stay_finite(tiny_session):
     # A gate far below -88 overflows exp; the answer is 0, without a warning.
     tiny_session._weights.gate_up[:] *= 1e4
     assert np.isfinite(tiny_session.feed(TEXT[:4])).all()
+
+
+TREE = ([7, 8, 9, 10, 11, 12], [-1, 0, -1, 2, 0, 1])
+WAYS = ([7], [7, 8], [9], [9, 10], [7, 11], [7, 8, 12])
+
+
+def test_a_chain_fed_at_once_has_the_bits_of_its_tokens_fed_one_by_one(tiny_session):
+    tiny_session.feed(TEXT[:30])
+    twin = tiny_session.fork()
+    alone = np.stack([twin.feed([token]) for token in TEXT[30:39]])
+    np.testing.assert_array_equal(tiny_session.feed_all(TEXT[30:39]), alone)
+    np.testing.assert_array_equal(tiny_session.feed([3]), twin.feed([3]))
+
+
+def test_a_tree_fed_at_once_has_the_bits_of_each_of_its_ways(tiny_session):
+    tiny_session.feed(TEXT[:30])
+    fork = tiny_session.fork()
+    for row, way in zip(tiny_session.feed_all(*TREE), WAYS, strict=True):
+        twin = fork.fork()
+        np.testing.assert_array_equal(row, [twin.feed([token]) for token in way][-1])
+
+
+@pytest.mark.parametrize("way", [[], [0], [2, 3], [0, 4], [0, 1, 5]])
+def test_what_is_kept_of_a_tree_is_as_if_it_had_been_fed_alone(tiny_session, way):
+    tiny_session.feed(TEXT[:30])
+    twin = tiny_session.fork()
+    tiny_session.feed_all(*TREE)
+    tiny_session.keep(way)
+    for index in way:
+        twin.feed([TREE[0][index]])
+    assert tiny_session.length == 30 + len(way)
+    assert tiny_session.hidden.shape == (len(way), 16)
+    np.testing.assert_array_equal(tiny_session.feed([3]), twin.feed([3]))
+
+
+def test_the_hidden_vectors_are_what_the_output_matrix_reads(tiny_session):
+    rows = tiny_session.feed_all(TEXT[:5])
+    np.testing.assert_allclose(tiny_session.hidden @ tiny_session._weights.embedding.T, rows, atol=1e-4)
+    tiny_session.rollback(3)
+    assert tiny_session.hidden.shape == (3, 16)
+    tiny_session.feed(TEXT[:300])
+    assert tiny_session.hidden.shape == (300, 16)
+
+
+def test_looking_ahead_refuses_what_is_no_tree_and_no_way(tiny_session):
+    with pytest.raises(ParameterError, match="parents must be 2 indices"):
+        tiny_session.feed_all([1, 2], [-1, 1])
+    with pytest.raises(ParameterError, match="feed_all comes first"):
+        tiny_session.keep([0])
+    tiny_session.feed_all([1, 2])
+    with pytest.raises(ParameterError, match=r"way must be ascending indices in \[0, 2\)"):
+        tiny_session.keep([2])
+    assert tiny_session.length == 2

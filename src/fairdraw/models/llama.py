@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.errors import ParameterError
+from fairdraw.models.llama_layer import attend, feed_forward, rotate, unit
 
 Floats = NDArray[np.float32]
 
@@ -22,6 +23,8 @@ Floats = NDArray[np.float32]
 _CHUNK = 128
 # The cache grows by this many tokens; 512 tokens of SmolLM2 are 23.6 MB.
 _CACHE_STEP = 512
+# Rows of the output matrix used for several tokens before the next ones are read: 2.4 MB at a width of 576.
+_OUTPUT_STEP = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,50 +103,6 @@ def rotation(shape: LlamaShape) -> Rotation:
     return Rotation(cosine=np.cos(angles).astype(np.float32), sine=np.sin(angles).astype(np.float32))
 
 
-def _unit(x: Floats, epsilon: float) -> Floats:
-    return x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + np.float32(epsilon))
-
-
-def _rotate(x: Floats, cosine: Floats, sine: Floats) -> Floats:
-    even, odd = x[..., 0::2], x[..., 1::2]
-    turned = np.empty_like(x)
-    turned[..., 0::2] = even * cosine - odd * sine
-    turned[..., 1::2] = even * sine + odd * cosine
-    return turned
-
-
-def _attend(query: Floats, keys: Floats, values: Floats) -> Floats:
-    """Mix the values for the last ``count`` positions; later positions stay unseen.
-
-    query (count, heads, head_width); keys and values (key_value_heads, total, head_width).
-    """
-    count, heads, head_width = query.shape
-    groups, total, _ = keys.shape
-    shared = heads // groups
-    rows = query.reshape(count, groups, shared, head_width).transpose(1, 2, 0, 3)
-    scores = rows.reshape(groups, shared * count, head_width) @ keys.transpose(0, 2, 1)
-    if count > 1:
-        later = np.triu(np.full((count, count), -np.inf, dtype=np.float32), k=1)
-        scores.reshape(groups, shared, count, total)[..., total - count :] += later
-    scores -= scores.max(axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)
-    mixed = (scores @ values).reshape(groups, shared, count, head_width)
-    return mixed.transpose(2, 0, 1, 3).reshape(count, heads * head_width)
-
-
-def _feed_forward(x: Floats, gate_up: Floats, down: Floats) -> Floats:
-    both = x @ gate_up
-    half = both.shape[-1] // 2
-    gate = both[:, :half]
-    # exp overflows to inf for a gate under -88; the quotient is then the right 0.
-    with np.errstate(over="ignore"):
-        opened: Floats = gate / (np.float32(1) + np.exp(-gate))
-    opened *= both[:, half:]
-    lowered: Floats = opened @ down
-    return lowered
-
-
 class LlamaSession:
     """One text in progress, with the keys and values of its tokens.
 
@@ -159,13 +118,16 @@ class LlamaSession:
     The cache grows in steps of 512 tokens. A session is not safe to use from two threads at once; fork it.
     """
 
-    __slots__ = ("_angles", "_keys", "_length", "_values", "_weights")
+    __slots__ = ("_angles", "_hidden", "_keys", "_length", "_looked", "_values", "_weights")
 
     def __init__(self, weights: LlamaWeights, angles: Rotation) -> None:
         self._weights = weights
         self._angles = angles
         self._length = 0
+        # How many of the last tokens came by feed_all and can still be chosen from by keep.
+        self._looked = 0
         shape = weights.shape
+        self._hidden = np.empty((0, shape.width), dtype=np.float32)
         nothing = np.empty((shape.key_value_heads, 0, shape.head_width), dtype=np.float32)
         self._keys: list[Floats] = [nothing] * shape.layers
         self._values: list[Floats] = [nothing] * shape.layers
@@ -174,6 +136,11 @@ class LlamaSession:
     def length(self) -> int:
         """Number of tokens fed so far."""
         return self._length
+
+    @property
+    def hidden(self) -> Floats:
+        """What an output head reads: after the last norm, of the tokens fed last; shape (count, width)."""
+        return self._hidden
 
     def feed(self, tokens: Sequence[int]) -> Floats:
         """Append tokens and give the logits after the last of them.
@@ -201,14 +168,80 @@ class LlamaSession:
         ids = self._checked(tokens)
         end = self._length + ids.size
         self._reserve(end)
-        hidden = np.empty((0, self._weights.shape.width), dtype=np.float32)
-        for first in range(0, ids.size, _CHUNK):
-            hidden = self._pass_through(ids[first : first + _CHUNK], self._length + first)
+        hidden = [
+            self._pass_through(ids[first : first + _CHUNK], self._length + first)
+            for first in range(0, ids.size, _CHUNK)
+        ]
+        last = self._normed(hidden[-1][-1])
+        logits = self._logits([last])[0]
         # Only now: an interrupted call leaves the session as it was.
-        self._length = end
-        last: Floats = _unit(hidden[-1], self._weights.shape.norm_epsilon) * self._weights.output_gain
-        logits: Floats = self._weights.embedding @ last
+        self._length, self._looked = end, 0
+        self._hidden = np.concatenate([*map(self._normed, hidden[:-1]), self._normed(hidden[-1][:-1]), last[None]])
         return logits
+
+    def feed_all(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> Floats:
+        """Append several tokens, a chain or a tree, and give the logits after each of them.
+
+        Parameters
+        ----------
+        tokens : sequence of int
+            At least one token id in [0, vocab_size).
+        parents : sequence of int, optional
+            For each token the index of the one that it follows, which comes before it; -1: the text fed so far.
+            None: each follows the one before it.
+
+        Returns
+        -------
+        float32, shape (count, vocab)
+            A fresh array. Each row has the same bits as feeding the tokens on its way one by one.
+
+        Raises
+        ------
+        ParameterError
+            As `feed`; or a parent that does not come before its token. The session is unchanged then.
+
+        Notes
+        -----
+        The weights are read from memory once, and from the processor's cache for every further token: a token
+        more costs less than half of the first. The products are those of a single token, never of a matrix, since
+        BLAS rounds the two differently, and a text must not depend on how much was guessed ahead. After a tree,
+        `keep` says which way stays; after a chain all of it does, until `rollback` or `keep`.
+        """
+        ids = self._checked(tokens)
+        above = _ways(ids.size, parents)
+        self._reserve(self._length + ids.size)
+        hidden = self._pass_singly(ids, above)
+        logits = self._logits(hidden)
+        self._length, self._looked = self._length + ids.size, ids.size
+        self._hidden = np.stack(hidden)
+        return logits
+
+    def keep(self, way: Sequence[int]) -> None:
+        """Of the tokens of the last `feed_all`, keep these and forget the others.
+
+        Parameters
+        ----------
+        way : sequence of int
+            Indices of a token that follows the text, of one that follows it, and so on; none forgets all.
+
+        Raises
+        ------
+        ParameterError
+            Not ascending indices of that call's tokens.
+        """
+        chosen = list(way)
+        if chosen != sorted(set(chosen)) or (chosen and not 0 <= chosen[0] <= chosen[-1] < self._looked):
+            hint = "feed_all comes first" if not self._looked else ""
+            raise ParameterError("way", chosen, f"ascending indices in [0, {self._looked}), the last tokens fed", hint)
+        begin = self._length - self._looked
+        sources = [begin + index for index in chosen]
+        targets = list(range(begin, begin + len(chosen)))
+        if sources != targets:
+            for stores in (self._keys, self._values):
+                for store in stores:
+                    store[:, targets] = store[:, sources]
+        self._length, self._looked = begin + len(chosen), 0
+        self._hidden = self._hidden[chosen]
 
     def rollback(self, length: int) -> None:
         """Forget everything after the first ``length`` tokens.
@@ -225,7 +258,9 @@ class LlamaSession:
         """
         if not 0 <= length <= self._length:
             raise ParameterError("length", length, f"in [0, {self._length}], the tokens fed so far")
-        self._length = length
+        gone = self._length - length
+        self._length, self._looked = length, 0
+        self._hidden = self._hidden[: max(0, len(self._hidden) - gone)]
 
     def fork(self) -> LlamaSession:
         """Copy the session; what happens to one does not touch the other.
@@ -238,7 +273,7 @@ class LlamaSession:
         twin = LlamaSession(self._weights, self._angles)
         twin._keys = [keys[:, : self._length].copy() for keys in self._keys]
         twin._values = [values[:, : self._length].copy() for values in self._values]
-        twin._length = self._length
+        twin._length, twin._looked, twin._hidden = self._length, self._looked, self._hidden
         return twin
 
     def _checked(self, tokens: Sequence[int]) -> NDArray[np.int64]:
@@ -272,22 +307,64 @@ class LlamaSession:
                 stores[layer] = new
 
     def _pass_through(self, ids: NDArray[np.int64], start: int) -> Floats:
-        weights, shape = self._weights, self._weights.shape
-        end, turned = start + ids.size, shape.heads + shape.key_value_heads
-        cosine = self._angles.cosine[start:end, None, :]
-        sine = self._angles.sine[start:end, None, :]
-        x = weights.embedding[ids]
-        for layer in range(shape.layers):
-            fused = _unit(x, shape.norm_epsilon) @ weights.query_key_value[layer]
-            heads = fused.reshape(ids.size, -1, shape.head_width)
-            rotated = _rotate(heads[:, :turned], cosine, sine)
-            keys, values = self._keys[layer], self._values[layer]
-            keys[:, start:end] = rotated[:, shape.heads :].transpose(1, 0, 2)
-            values[:, start:end] = heads[:, turned:].transpose(1, 0, 2)
-            mixed = _attend(rotated[:, : shape.heads], keys[:, :end], values[:, :end])
-            x = x + mixed @ weights.attention_output[layer]
-            x = x + _feed_forward(_unit(x, shape.norm_epsilon), weights.gate_up[layer], weights.down[layer])
+        x = self._weights.embedding[ids]
+        for layer in range(self._weights.shape.layers):
+            x = self._through(layer, x, start, start, None)
         return x
+
+    def _pass_singly(self, ids: NDArray[np.int64], above: Sequence[Sequence[int]]) -> list[Floats]:
+        """The last norm's output of each token, each computed as if it were fed alone after those above it."""
+        states = [self._weights.embedding[token][None] for token in ids]
+        start = self._length
+        # Layer by layer, so that its weights are still in the cache for the next token.
+        for layer in range(self._weights.shape.layers):
+            for index, way in enumerate(above):
+                slot, position = start + index, start + len(way)
+                seen = None if slot == position else [*range(start), *(start + i for i in way), slot]
+                states[index] = self._through(layer, states[index], slot, position, seen)
+        return [self._normed(state[0]) for state in states]
+
+    def _through(self, layer: int, x: Floats, slot: int, position: int, seen: list[int] | None) -> Floats:
+        """One layer for tokens that are stored from a slot on; ``seen``: what a token sees if not all up to itself."""
+        weights, shape = self._weights, self._weights.shape
+        count, turned = x.shape[0], shape.heads + shape.key_value_heads
+        cosine = self._angles.cosine[position : position + count, None, :]
+        sine = self._angles.sine[position : position + count, None, :]
+        fused = unit(x, shape.norm_epsilon) @ weights.query_key_value[layer]
+        heads = fused.reshape(count, -1, shape.head_width)
+        rotated = rotate(heads[:, :turned], cosine, sine)
+        keys, values = self._keys[layer], self._values[layer]
+        keys[:, slot : slot + count] = rotated[:, shape.heads :].transpose(1, 0, 2)
+        values[:, slot : slot + count] = heads[:, turned:].transpose(1, 0, 2)
+        visible = slice(slot + count) if seen is None else seen
+        mixed = attend(rotated[:, : shape.heads], keys[:, visible], values[:, visible])
+        x = x + mixed @ weights.attention_output[layer]
+        return x + feed_forward(unit(x, shape.norm_epsilon), weights.gate_up[layer], weights.down[layer])
+
+    def _normed(self, x: Floats) -> Floats:
+        normed: Floats = unit(x, self._weights.shape.norm_epsilon) * self._weights.output_gain
+        return normed
+
+    def _logits(self, hidden: Sequence[Floats]) -> Floats:
+        """One row for each vector; the same bits however many there are."""
+        embedding = self._weights.embedding
+        logits = np.empty((len(hidden), embedding.shape[0]), dtype=np.float32)
+        for first in range(0, embedding.shape[0], _OUTPUT_STEP):
+            part = embedding[first : first + _OUTPUT_STEP]
+            for row, vector in zip(logits, hidden, strict=True):
+                row[first : first + _OUTPUT_STEP] = part @ vector
+        return logits
+
+
+def _ways(count: int, parents: Sequence[int] | None) -> list[tuple[int, ...]]:
+    """For each token the indices of those it follows, the first one first."""
+    chosen = range(-1, count - 1) if parents is None else list(parents)
+    if len(chosen) != count or any(not -1 <= parent < index for index, parent in enumerate(chosen)):
+        raise ParameterError("parents", parents, f"{count} indices, each of an earlier token, or -1")
+    ways: list[tuple[int, ...]] = []
+    for parent in chosen:
+        ways.append(() if parent < 0 else (*ways[parent], parent))
+    return ways
 
 
 def _is_id(token: object, vocab_size: int) -> bool:

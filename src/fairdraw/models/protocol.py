@@ -56,6 +56,44 @@ class Session(Protocol):
         ...
 
 
+class LookingSession(Session, Protocol):
+    """A session that can look at several tokens at once, a chain or a tree, and keep one way through it."""
+
+    @property
+    def hidden(self) -> NDArray[np.float32]:
+        """What an output head reads, of the tokens fed last and kept; shape (count, width)."""
+        ...
+
+    def feed_all(self, tokens: Sequence[int], parents: Sequence[int] | None = None) -> NDArray[np.float32]:
+        """Append several tokens and give the logits after each of them.
+
+        Parameters
+        ----------
+        tokens : sequence of int
+            At least one token id.
+        parents : sequence of int, optional
+            For each token the index of the one that it follows, which comes before it; -1: the text fed so far.
+            None: each follows the one before it.
+
+        Returns
+        -------
+        float32, shape (count, vocab)
+            A fresh array. A text with speculation has the same bits as one without only if each row has the same
+            bits as feeding the tokens on its way one by one.
+        """
+        ...
+
+    def keep(self, way: Sequence[int]) -> None:
+        """Of the tokens of the last `feed_all`, keep these and forget the others.
+
+        Parameters
+        ----------
+        way : sequence of int
+            Indices of a token that follows the text, of one that follows it, and so on; none forgets all.
+        """
+        ...
+
+
 class Model(Protocol):
     """A source of logits."""
 
