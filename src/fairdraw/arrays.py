@@ -48,12 +48,7 @@ def as_logits(logits: object, where: str = "logits") -> NDArray[np.float32]:
     hint: pass one row, for instance logits[-1]
     """
     array = _as_numpy(logits, where)
-    if array.dtype.kind in "OUSV" and array.dtype.name != "bfloat16":
-        kind = f"{type(logits).__module__}.{type(logits).__qualname__}".removeprefix("builtins.")
-        raise LogitsError(where, "be an array of floats", kind)
-    if array.ndim != 1:
-        hint = "pass one row, for instance logits[-1]" if array.ndim > 1 else ""
-        raise LogitsError(where, "have one axis, (vocab,)", f"shape {array.shape}", hint)
+    _require_floats_on_one_axis(array, logits, where)
     if not array.size:
         raise LogitsError(where, "have at least one entry", "none")
     if array.size > MOST_IDS:
@@ -61,6 +56,31 @@ def as_logits(logits: object, where: str = "logits") -> NDArray[np.float32]:
     row = _as_float32(array, where)
     _check_finite(row, array, where)
     return row
+
+
+def as_piece(logits: object, where: str) -> NDArray[np.float32]:
+    """Turn a piece of a row into float32, as `as_logits` does a row.
+
+    What only the whole row can answer for is not checked: a piece may be empty or hold ``-inf`` alone, and NaN or
+    ``+inf`` is for the caller to find, who knows the ids.
+
+    Raises
+    ------
+    LogitsError
+        Wrong rank, or not floating point.
+    """
+    array = _as_numpy(logits, where)
+    _require_floats_on_one_axis(array, logits, where)
+    return _as_float32(array, where)
+
+
+def _require_floats_on_one_axis(array: NDArray[Any], logits: object, where: str) -> None:
+    if array.dtype.kind in "OUSV" and array.dtype.name != "bfloat16":
+        kind = f"{type(logits).__module__}.{type(logits).__qualname__}".removeprefix("builtins.")
+        raise LogitsError(where, "be an array of floats", kind)
+    if array.ndim != 1:
+        hint = "pass one row, for instance logits[-1]" if array.ndim > 1 else ""
+        raise LogitsError(where, "have one axis, (vocab,)", f"shape {array.shape}", hint)
 
 
 def as_mask(mask: object, vocab: int) -> NDArray[np.bool_]:

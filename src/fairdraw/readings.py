@@ -34,17 +34,24 @@ def apply_stage(stage: Stage, rows: Sequence[Row], names: Sequence[str], context
     try:
         return stage.apply(rows[-1], context)
     except LogitsError as problem:
-        earlier = [
-            f"{name} left {after.kept.size} of {before.kept.size}"
-            for name, before, after in zip(names, rows, rows[1:], strict=False)
-            if after.kept.size < before.kept.size
-        ]
-        history = context.history
-        hint = f"{'; '.join(earlier)}; then {stage.name} left none" if earlier and problem.got == "none" else ""
-        if problem.got == "inf":
-            hint = f"{stage.name} overflows float32 on this row: its number is too extreme"
-        where = f"logits after {stage.name}, {history.output_length} tokens into the output,"
-        raise LogitsError(where, problem.requirement, problem.got, hint) from None
+        counts = [row.kept.size for row in rows]
+        raise stage_error(problem, stage.name, names, counts, context.history.output_length) from None
+
+
+def stage_error(
+    problem: LogitsError, name: str, names: Sequence[str], counts: Sequence[int], output_length: int
+) -> LogitsError:
+    """What a stage found wrong, with its name and place; ``counts`` is what was kept at first and after ``names``."""
+    earlier = [
+        f"{stage} left {after} of {before}"
+        for stage, before, after in zip(names, counts, counts[1:], strict=False)
+        if after < before
+    ]
+    hint = f"{'; '.join(earlier)}; then {name} left none" if earlier and problem.got == "none" else ""
+    if problem.got == "inf":
+        hint = f"{name} overflows float32 on this row: its number is too extreme"
+    where = f"logits after {name}, {output_length} tokens into the output,"
+    return LogitsError(where, problem.requirement, problem.got, hint)
 
 
 def drawn_row(stages: Sequence[Stage], logits: Scores, context: Context, noise: Noise) -> Row:
