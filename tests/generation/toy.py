@@ -15,6 +15,10 @@ class ToyTokenizer:
     texts: tuple[bytes, ...]
     chat_template: str | None = None
 
+    @property
+    def vocab_size(self) -> int:
+        return len(self.texts)
+
     def token_bytes(self, token: int) -> bytes:
         return self.texts[token]
 

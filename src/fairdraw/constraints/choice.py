@@ -60,6 +60,10 @@ class Choice:
         """``choice``."""
         return "choice"
 
+    def to_json(self) -> dict[str, object]:
+        """Plain data."""
+        return {"kind": "choice", "texts": list(self.texts)}
+
     def start(self, vocabulary: Vocabulary) -> ChoiceState:
         """Give the state before the first token.
 

@@ -67,6 +67,10 @@ class Constraint(Protocol):
         """What an error calls it, such as ``"json_schema"``."""
         ...
 
+    def to_json(self) -> dict[str, object]:
+        """Plain data that `fairdraw.constraints.reading.from_json` reads."""
+        ...
+
     def start(self, vocabulary: Vocabulary) -> State:
         """Give the state before the first token.
 

@@ -10,8 +10,13 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdraw.constraints.protocol import Constraint
 from fairdraw.domains import SEED, TokenIds, Whole, require
 from fairdraw.errors import ParameterError
+from fairdraw.generation.constrained import draw_constrained, start_track
 from fairdraw.generation.result import Completion, FinishReason, Step
 from fairdraw.history import History
 from fairdraw.logprobs import Meaning, TokenLogprobs, logprobs
@@ -24,6 +29,7 @@ from fairdraw.text.assembly import TextAssembler
 from fairdraw.text.chat_template import encode_chat
 from fairdraw.text.stop_strings import StopStrings
 
+Mask = NDArray[np.bool_] | None
 FAIRDRAW = "fairdraw"
 """The stream of the keyed race."""
 Prompt = str | Sequence[int] | Sequence[Mapping[str, str]]
@@ -40,6 +46,7 @@ def generate(
     max_tokens: int | None = None,
     logprobs_mean: Meaning = "raw",
     stream: str = FAIRDRAW,
+    constraint: Constraint | None = None,
 ) -> Completion:
     """Write a text and return it whole.
 
@@ -62,6 +69,9 @@ def generate(
     stream : str
         Whose generator draws: "fairdraw", the keyed race; or an engine's own, seeded as that engine seeds it
         ("candle", "transformers", "nano_vllm"), for a plan of its dialect.
+    constraint : Constraint, optional
+        What the text must be: the ids that it does not allow are masked before each draw, and the text ends where
+        nothing may follow.  Prompt and special tokens are no part of it.
 
     Returns
     -------
@@ -70,7 +80,8 @@ def generate(
     Raises
     ------
     LogitsError, ParameterError
-        A stage leaves no token at some step; the prompt is empty or does not fit; a value is out of range.
+        A stage or the constraint leaves no token at some step, which is named; the prompt is empty or does not fit;
+        a value is out of range.
 
     Notes
     -----
@@ -85,6 +96,7 @@ def generate(
         max_tokens=max_tokens,
         logprobs_mean=logprobs_mean,
         stream=stream,
+        constraint=constraint,
     )
     for _ in generation:
         pass
@@ -101,6 +113,7 @@ def start(
     max_tokens: int | None = None,
     logprobs_mean: Meaning = "raw",
     stream: str = FAIRDRAW,
+    constraint: Constraint | None = None,
 ) -> Generation:
     """Begin a text that arrives in steps; parameters as in `generate`.
 
@@ -121,6 +134,10 @@ def start(
     if room < 0:
         hint = "shorten the prompt"
         raise ParameterError("prompt", f"{len(ids)} tokens", f"at most {model.facts.context_length} tokens", hint)
+    if constraint is not None and stream != FAIRDRAW:
+        raise ParameterError(
+            "constraint", constraint.name, f"None for {stream}'s own tokens", "they are drawn unmasked"
+        )
     limit = plan.limits.max_tokens if max_tokens is None else require("max_tokens", max_tokens, Whole(0))
     return Generation(
         model=model,
@@ -131,6 +148,7 @@ def start(
         most=room if limit is None else min(room, limit),  # type: ignore[call-overload, type-var]
         logprobs_mean=logprobs_mean,
         stream=stream,
+        constraint=constraint,
     )
 
 
@@ -188,8 +206,10 @@ class Generation:
     """At most this many tokens."""
     logprobs_mean: Meaning
     stream: str
+    constraint: Constraint | None = None
 
     def __post_init__(self) -> None:
+        self._track = start_track(self.constraint, self.model, self.plan) if self.constraint else None
         self._drawer = drawer(self.stream, self.plan, self.seed, self.sample_index)
         self.doubts: list[tuple[int, str]] = []
         limits = self.plan.limits
@@ -228,6 +248,8 @@ class Generation:
             plan=self.plan,
             stream=self.stream,
             doubts=tuple(self.doubts),
+            constraint=self.constraint.to_json() if self.constraint else None,
+            fulfilled=self._fulfilled(),
         )
 
     def _run(self) -> Iterator[Step]:
@@ -235,11 +257,14 @@ class Generation:
         fed: Sequence[int] = self.prompt_tokens
         while len(self.tokens) < self.most:
             logits = session.feed(fed)
-            drawn = self._drawer(logits, history)
+            mask = self._track.mask() if self._track else None
+            drawn = self._draw(logits, history, mask)
             if drawn.doubt:
                 self.doubts.append((len(self.tokens), drawn.doubt))
-            report = self._report(logits, drawn.token, history)
+            report = self._report(logits, drawn.token, history, mask)
             history.append(drawn.token)
+            if self._track:
+                self._track.advance(drawn.token)
             self.tokens.append(drawn.token)
             fed = (drawn.token,)
             step = self._step(drawn.token, report)
@@ -248,11 +273,22 @@ class Generation:
                 return
         yield self._end("length", None)
 
-    def _report(self, logits: object, token: int, history: History) -> TokenLogprobs | None:
+    def _draw(self, logits: object, history: History, mask: Mask) -> Replayed:
+        if self._track is None or mask is None:
+            return self._drawer(logits, history)
+        return draw_constrained(
+            self._track, self.plan, logits, mask, seed=self.seed, sample_index=self.sample_index, history=history
+        )
+
+    def _fulfilled(self) -> bool | None:
+        # What a stop string or stop id cuts off is missing from the text.
+        return None if self._track is None else self._track.may_end and self.stop_reason is None
+
+    def _report(self, logits: object, token: int, history: History, mask: Mask) -> TokenLogprobs | None:
         top = self.plan.limits.logprobs
         if top is None:
             return None
-        report = logprobs(self.plan, logits, token, meaning=self.logprobs_mean, top=top, history=history)
+        report = logprobs(self.plan, logits, token, meaning=self.logprobs_mean, top=top, history=history, mask=mask)
         self.reports.append(report)
         return report
 
@@ -267,6 +303,8 @@ class Generation:
                 text=text + end.text, token=token, logprobs=report, finish_reason="stop", stop_reason=end.stop_reason
             )
         text = self._shown(self.model.tokenizer.token_bytes(token))
+        if self.finish_reason is None and self._track and self._track.is_complete:
+            text += self._end("stop", None).text
         return Step(
             text=text, token=token, logprobs=report, finish_reason=self.finish_reason, stop_reason=self.stop_reason
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,6 +54,11 @@ class Completion:
     """Whose generator drew: "fairdraw", or an engine's."""
     doubts: tuple[tuple[int, str], ...] = ()
     """Replay alone: steps at which the engine's own rounding may have given another token, and why."""
+    constraint: Mapping[str, object] | None = None
+    """What the text had to be, as plain data."""
+    fulfilled: bool | None = None
+    """Whether the text is what the constraint asks for: False if max_tokens, a stop string or a stop id cut it short.
+    None without a constraint."""
 
     def to_json(self) -> dict[str, object]:
         """Plain data; a logprob of -inf becomes -9999.0."""
@@ -71,6 +77,8 @@ class Completion:
             "stop_reason": self.stop_reason,
             "logprobs": [_logprobs(entry) for entry in self.logprobs],
             "doubts": [{"step": step, "why": why} for step, why in self.doubts],
+            "constraint": None if self.constraint is None else dict(self.constraint),
+            "fulfilled": self.fulfilled,
         }
 
 
