@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.draws.base import Draw
+from fairdraw.draws.first_arrivals import first_arrivals
 from fairdraw.rows import Row
 from fairdraw.streams.logarithms import log2
 from fairdraw.streams.noise import Noise
@@ -32,5 +33,7 @@ class Race(Draw):
 
     def choose(self, row: Row, noise: Noise) -> NDArray[np.int64]:
         """The winners."""
+        if not noise.draws:
+            return first_arrivals(row, noise, 1).ids[0]
         arrivals = row.scores[row.kept].astype(np.float64) * row.masses.scale - log2(noise.exponentials(row.kept))
         return row.kept[np.argmax(arrivals, axis=-1)]

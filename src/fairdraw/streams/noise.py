@@ -57,6 +57,10 @@ class Level(IntEnum):
     SINGLE = 3
 
 
+_TREE = {GROUP: (Level.GROUP, None), BLOCK: (Level.BLOCK, GROUP), 1: (Level.LEAF, BLOCK)}
+"""How many ids a node spans, its level, and how many its parent spans."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
     """The randomness of one draw, or of several at once.
@@ -115,18 +119,34 @@ class Noise:
         -------
         float64, shape (\*draws, n)
         """
-        blocks, block_of = np.unique(ids // BLOCK, return_inverse=True)
-        groups, group_of = np.unique(blocks // (GROUP // BLOCK), return_inverse=True)
-        minimum, holder = self._nodes(groups, Level.GROUP, GROUP)
-        for nodes, parent, level, span in (
-            (blocks, group_of, Level.BLOCK, BLOCK),
-            (ids, block_of, Level.LEAF, 1),
-        ):
-            excess, own_holder = self._nodes(nodes, level, span)
-            inherits = holder[..., parent] // span == nodes
-            minimum = minimum[..., parent] + np.where(inherits, 0.0, excess)
-            holder = np.where(inherits, holder[..., parent], own_holder)
-        return minimum
+        return self._descend(ids, 1)[0]
+
+    def minima(self, nodes: NDArray[np.int64], span: int) -> NDArray[np.float64]:
+        r"""The smallest exponential of blocks or groups; each is the noise of the id that holds it.
+
+        Parameters
+        ----------
+        nodes : int64, shape (n,)
+            Numbers of blocks or groups.
+        span : int
+            `BLOCK` or `GROUP`.
+
+        Returns
+        -------
+        float64, shape (\*draws, n)
+        """
+        return self._descend(nodes, span)[0]
+
+    def _descend(self, nodes: NDArray[np.int64], span: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The smallest exponential of each node and the id that holds it."""
+        level, parent_span = _TREE[span]
+        own, own_holder = self._nodes(nodes, level, span)
+        if parent_span is None:
+            return own, own_holder
+        parents, parent_of = np.unique(nodes // (parent_span // span), return_inverse=True)
+        minimum, holder = (part[..., parent_of] for part in self._descend(parents, parent_span))
+        inherits = holder // span == nodes
+        return minimum + np.where(inherits, 0.0, own), np.where(inherits, holder, own_holder)
 
     def leaf_uniforms(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         r"""Independent uniforms in (0, 1) of token ids, outside of the tree; shape (\*draws, n)."""
