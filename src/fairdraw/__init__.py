@@ -16,6 +16,7 @@ from fairdraw.plan import Plan
 from fairdraw.sampling import Drawn, law, sample, sample_many
 from fairdraw.streams.noise import STREAM_VERSION
 from fairdraw.weights import Weights
+from fairdraw.without_replacement import Arrived, arrivals
 
 if TYPE_CHECKING:
     from fairdraw.generation.loop import generate
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "STREAM_VERSION",
+    "Arrived",
     "Comparison",
     "Completion",
     "Drawn",
@@ -44,6 +46,7 @@ __all__ = [
     "SamplingParams",
     "UnavailableError",
     "Weights",
+    "arrivals",
     "compare",
     "generate",
     "law",

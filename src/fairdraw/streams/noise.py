@@ -144,7 +144,8 @@ class Noise:
         if parent_span is None:
             return own, own_holder
         parents, parent_of = np.unique(nodes // (parent_span // span), return_inverse=True)
-        minimum, holder = (part[..., parent_of] for part in self._descend(parents, parent_span))
+        minimum, holder = self._descend(parents, parent_span)
+        minimum, holder = minimum[..., parent_of], holder[..., parent_of]
         inherits = holder // span == nodes
         return minimum + np.where(inherits, 0.0, own), np.where(inherits, holder, own_holder)
 
