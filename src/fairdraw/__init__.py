@@ -14,6 +14,7 @@ from fairdraw.logprobs import logprobs
 from fairdraw.params import SamplingParams
 from fairdraw.plan import Plan
 from fairdraw.sampling import Drawn, law, sample, sample_many
+from fairdraw.sharded import ShardedDrawn, sample_sharded
 from fairdraw.streams.noise import STREAM_VERSION
 from fairdraw.weights import Weights
 from fairdraw.without_replacement import Arrived, arrivals
@@ -44,6 +45,7 @@ __all__ = [
     "PlanError",
     "Redrawing",
     "SamplingParams",
+    "ShardedDrawn",
     "UnavailableError",
     "Weights",
     "arrivals",
@@ -56,6 +58,7 @@ __all__ = [
     "sample",
     "sample_batch",
     "sample_many",
+    "sample_sharded",
 ]
 
 # Text, models and verification are loaded when they are first asked for: whoever only draws waits for none of them.

@@ -141,15 +141,28 @@ def _as_float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
     return row
 
 
-def _check_finite(row: NDArray[np.float32], array: NDArray[Any], where: str) -> None:
-    peak = row.max()
+def broken_entry(row: NDArray[np.float32], array: NDArray[Any], where: str, first: int = 0) -> LogitsError | None:
+    """What is wrong with a row, or a piece of one that begins at an id: its first NaN, else its first ``+inf``."""
+    peak = row.max(initial=-np.inf)
     if np.isnan(peak):
         place = int(np.flatnonzero(np.isnan(row))[0])
-        raise LogitsError(where, "have no NaN", f"NaN at id {place}", "the model's output is broken at this step")
+        hint = "the model's output is broken at this step"
+        return LogitsError(where, "have no NaN", f"NaN at id {first + place}", hint)
     if peak == np.inf:
         place = int(np.flatnonzero(row == np.inf)[0])
-        came = array[place]
-        got = f"{came!s} at id {place}"
-        raise LogitsError(where, "have no value above float32's range", got, "to force a token, mask the others")
-    if peak == -np.inf:
-        raise LogitsError(where, "have a finite entry", "nothing but -inf", "a mask upstream forbids every token")
+        got = f"{array[place]!s} at id {first + place}"
+        return LogitsError(where, "have no value above float32's range", got, "to force a token, mask the others")
+    return None
+
+
+def nothing_finite(where: str) -> LogitsError:
+    """What to say of a row of ``-inf`` alone."""
+    return LogitsError(where, "have a finite entry", "nothing but -inf", "a mask upstream forbids every token")
+
+
+def _check_finite(row: NDArray[np.float32], array: NDArray[Any], where: str) -> None:
+    problem = broken_entry(row, array, where)
+    if problem is None and row.max() == -np.inf:
+        problem = nothing_finite(where)
+    if problem is not None:
+        raise problem
