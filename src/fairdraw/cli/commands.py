@@ -8,6 +8,7 @@ from cyclopts import App, Parameter
 
 import fairdraw
 from fairdraw.cli.compare import compare_command
+from fairdraw.cli.constraints import ConstraintFlags
 from fairdraw.cli.dialects import dialects_command
 from fairdraw.cli.explain import explain_command
 from fairdraw.cli.flags import GENERAL, TEXT, WHOLE, SamplingFlags
@@ -43,6 +44,7 @@ def generate(
     dialect: Annotated[str | None, General] = None,
     params: Flags = SamplingFlags(),  # noqa: B008
     logprobs_mean: Annotated[Meaning | None, Parameter(group=TEXT)] = None,
+    constraints: Annotated[ConstraintFlags, Parameter(name="*")] = ConstraintFlags(),  # noqa: B008
     model: Annotated[str, General] = "smollm2",
     prompt_format: Annotated[Literal["chat", "text"], Parameter(name="--format", group=GENERAL)] = "chat",
     replay: Annotated[str | None, General] = None,
@@ -77,6 +79,7 @@ def generate(
         prompt_format=prompt_format,
         replay=replay,
         logprobs_mean=logprobs_mean,
+        constraint=constraints.constraint(replay=replay),
         as_json=as_json,
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fairdraw.cli.flags import MAX_TOKENS
 from fairdraw.cli.inputs import plan_from
 from fairdraw.cli.output import Kind, print_json, print_table, words
+from fairdraw.constraints.protocol import Constraint
 from fairdraw.context import ModelFacts
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError, PlanError
@@ -41,6 +42,7 @@ def generate_command(
     prompt_format: str,
     replay: str | None,
     logprobs_mean: Meaning | None,
+    constraint: Constraint | None,
     as_json: bool,
 ) -> int:
     """Write ``n`` texts; the text goes to stdout, seed and figures to stderr."""
@@ -69,6 +71,7 @@ def generate_command(
             max_tokens=MAX_TOKENS if limit is None else limit,
             logprobs_mean=logprobs_mean or "raw",
             stream=replay or FAIRDRAW,
+            constraint=constraint,
         )
         seed = generation.seed
         if count > 1 and not as_json:
@@ -111,6 +114,8 @@ def _report(timed: _Timed, model: Model) -> None:
     why = done.finish_reason if done.stop_reason is None else f"{done.finish_reason}: {done.stop_reason!r}"
     speed = len(done.tokens) / timed.seconds if timed.seconds else 0.0
     count = f"{len(done.tokens)} token{'' if len(done.tokens) == 1 else 's'},"
+    if done.fulfilled is False:
+        words("the text was cut before it was what the constraint asks for")
     for step, why in done.doubts:
         words(f"token {step}: {why}")
     whose = "" if done.stream == FAIRDRAW else f"tokens of {done.stream} | "

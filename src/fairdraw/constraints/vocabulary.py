@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairdraw.text.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Vocabulary:
     """The tokens as a constraint sees them.
 

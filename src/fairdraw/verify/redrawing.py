@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from fairdraw.constraints.reading import from_json
+from fairdraw.constraints.tracking import Track
 from fairdraw.domains import SEED, TokenIds, Whole, require
 from fairdraw.errors import PlanError
+from fairdraw.generation.constrained import draw_constrained, start_track
 from fairdraw.generation.loop import FAIRDRAW, drawer
 from fairdraw.history import History
 from fairdraw.models.protocol import Model
@@ -102,23 +105,26 @@ def redraw(
 
     Notes
     -----
-    Each step is fed the recorded tokens, so that one difference does not hide what comes after it.
+    Each step is fed the recorded tokens, so that one difference does not hide what comes after it.  A recorded
+    token that the recorded constraint forbids is the last step.
     """
     plan, prompt, tokens = _read(record, model)
-    draw = drawer(
-        str(record["stream"]),
-        plan,
-        require("seed", record["seed"], SEED),  # type: ignore[arg-type]
-        require("sample_index", record["sample_index"], Whole(0)),  # type: ignore[arg-type]
-    )
+    seed: int = require("seed", record["seed"], SEED)  # type: ignore[assignment]
+    sample_index: int = require("sample_index", record["sample_index"], Whole(0))  # type: ignore[assignment]
+    draw = drawer(str(record["stream"]), plan, seed, sample_index)
+    track = _track(record, model, plan)
     session, history = model.start(), History(prompt=prompt)
     differences = []
     fed = prompt
     for step, recorded in enumerate(tokens):
         logits = session.feed(fed)
-        drawn = draw(logits, history)
+        mask = track.mask() if track else None
+        if track is None or mask is None:
+            drawn = draw(logits, history)
+        else:
+            drawn = draw_constrained(track, plan, logits, mask, seed=seed, sample_index=sample_index, history=history)
         if drawn.token != recorded:
-            probabilities = law(plan, logits, history=history).probabilities
+            probabilities = law(plan, logits, history=history, mask=mask).probabilities
             here = recorded < probabilities.size
             differences.append(
                 Difference(
@@ -130,11 +136,22 @@ def redraw(
                     doubt=drawn.doubt,
                 )
             )
+        if track and not track.state.allows(recorded):
+            # Behind a token that the constraint forbids there is no mask to draw with.
+            return Redrawing(steps=step + 1, differences=tuple(differences))
+        if track:
+            track.advance(recorded)
         history.append(recorded)
         fed = (recorded,)
         if on_progress:
             on_progress(step + 1)
     return Redrawing(steps=len(tokens), differences=tuple(differences))
+
+
+def _track(record: Mapping[str, object], model: Model, plan: Plan) -> Track | None:
+    """The recorded constraint, from its beginning."""
+    data = record.get("constraint")
+    return None if data is None else start_track(from_json(data), model, plan)  # type: ignore[arg-type]
 
 
 def _read(record: Mapping[str, object], model: Model) -> tuple[Plan, tuple[int, ...], tuple[int, ...]]:
