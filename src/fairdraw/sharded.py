@@ -17,6 +17,7 @@ from fairdraw.context import Context
 from fairdraw.domains import Whole, require
 from fairdraw.errors import ParameterError
 from fairdraw.history import History
+from fairdraw.kernels.codes import Cut
 from fairdraw.kernels.merge import Partial, merge_all, size_in_bytes
 from fairdraw.kernels.rounds import converse, require_program
 from fairdraw.kernels.shards import Question, Shard
@@ -46,6 +47,8 @@ class ShardedDrawn:
     """Token id in the whole vocabulary."""
     logprob: float
     """As `fairdraw.Drawn.logprob`, to the last bit."""
+    cut: Cut | None
+    """Which ids it could have been: those inside; None for a greedy draw, which asks for no cut."""
     rounds: tuple[Round, ...] = field(repr=False)
     """Everything that was said."""
 
@@ -119,7 +122,8 @@ def sample_sharded(
         try:
             question = talk.send(merge_all(answers))  # type: ignore[type-var]
         except StopIteration as end:
-            return ShardedDrawn(token=end.value.token, logprob=end.value.logprob, rounds=tuple(rounds))
+            found = end.value
+            return ShardedDrawn(token=found.token, logprob=found.logprob, cut=found.cut, rounds=tuple(rounds))
 
 
 def enter_piece(

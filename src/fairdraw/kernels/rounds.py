@@ -50,6 +50,8 @@ class Outcome:
     """Token id in the whole vocabulary."""
     logprob: float
     """Natural logarithm of its probability after all stages."""
+    cut: Cut | None
+    """Which ids it could have been: those inside; None for a greedy draw, which asks for no cut."""
 
 
 def converse(
@@ -79,7 +81,7 @@ def converse(
     best, ids = decode(summary.best)
     peak = float(best[0])
     if type(plan.draw) is Greedy:  # no cut removes the best
-        return Outcome(token=int(ids[0]), logprob=0.0)
+        return Outcome(token=int(ids[0]), logprob=0.0, cut=None)
 
     order = _Order(vocab=vocab, start=Cut.at(peak, 0).code, kept=int(summary.counts[-1]))
     by_k, near = yield from _cut_top_k(program, order)
@@ -98,7 +100,7 @@ def converse(
         code, mass = arrivals.codes[:1], arrivals.mass
     scores, ids = decode(code)
     exponent = (float(scores[0]) - peak) * measure.scale - math.log2(mass / IntegerMasses.unit)
-    return Outcome(token=int(ids[0]), logprob=exponent * math.log(2.0))
+    return Outcome(token=int(ids[0]), logprob=exponent * math.log(2.0), cut=cut)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
