@@ -1,0 +1,1 @@
+"""What guesses ahead: the text itself, a smaller model, heads on the target."""
