@@ -200,6 +200,11 @@ class History:
         order = np.argsort(ids)
         return ids[order], often[order]
 
+    def tail(self, scope: Scope, window: int | None) -> NDArray[np.int64]:
+        """The last ``window`` ids of a scope in the order of the text, or all of them; int64, shape (tokens,)."""
+        first = self._start(scope) if window is None else max(self._start(scope), len(self._tokens) - window)
+        return np.array(self._tokens[first:], np.int64)
+
     def ends_with(self, tokens: Sequence[int]) -> bool:
         """Whether these ids are the last ones of prompt and output together (padding apart)."""
         count = len(tokens)

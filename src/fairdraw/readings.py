@@ -93,7 +93,7 @@ def _readings(stages: tuple[Stage, ...], path: Path, drawn: Row, context: Contex
                         stages=(*path.stages, first),
                         rows=(*path.rows, row),
                     ),
-                    replace(integer, kept=row.kept, open_ties=row.open_ties),
+                    replace(_like(integer, row), kept=row.kept, open_ties=row.open_ties),
                     context,
                 )
             ]
@@ -113,9 +113,17 @@ def _settled(real: Row, drawn: Row) -> tuple[Row, ...]:
         certain, possible = np.setdiff1d(certain, ids), np.union1d(possible, ids)
     agree = np.isin(certain, drawn.kept).all() and np.isin(drawn.kept, possible).all()
     assert agree, "law and draw differ beyond doubt"
-    law = replace(real, kept=drawn.kept, open_ties=drawn.open_ties)
-    others = (row for row in (real, *real.others) if not np.array_equal(row.kept, drawn.kept))
+    law = replace(_like(real, drawn), kept=drawn.kept, open_ties=drawn.open_ties)
+    rows = (real, *real.others)
+    others = (row for row in rows if row.scores is not real.scores or not np.array_equal(row.kept, drawn.kept))
     return tuple(replace(row, others=(), doubtful=()) for row in (law, *others))
+
+
+def _like(row: Row, other: Row) -> Row:
+    """The row with another one's scores and peak, in its own arithmetic: a doubt may have gone the other way there."""
+    if row.masses.peak == other.masses.peak and np.array_equal(row.scores, other.scores):
+        return row
+    return replace(row, masses=replace(row.masses, scores=other.scores, peak=other.masses.peak))
 
 
 def _tossed(stage: Stage, noise: Noise, index: int) -> Stage:

@@ -2,9 +2,9 @@
 
 ::
 
-    edit      rescored  edited  forbid  at_temperature  checkpoint
-    measure   at  best  typical  reach  at_least  entropy  kept_share
-    cut       keep  keep_share
+    edit      rescored  edited  reweighted  restarted  at_temperature  at_own_peak  checkpoint
+    measure   at  best  worst  typical  reach  at_least  within  entropy  entropy_bits  deviation  kept_share
+    cut       keep  keep_share  cut
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.errors import LogitsError, ParameterError
-from fairdraw.masses import LOG2E, Boundary, Ids, Masses, Scores
+from fairdraw.masses import LIGHTEST, LOG2E, Boundary, Ids, IntegerMasses, Masses, Scores, deviation
 from fairdraw.streams.logarithms import log2
 
 DOUBT = 2.0**-20
@@ -136,6 +136,19 @@ class Row:
             raise ParameterError("temperature", LOG2E / scale, domain)
         return self._with(replace(self.masses, scale=scale, peak=peak), self.kept)
 
+    def reweighted(self, scores: Scores) -> Row:
+        """New scores that say what each id weighs at temperature 1, whatever the temperature was."""
+        return replace(self, masses=replace(self.masses, scale=LOG2E)).rescored(scores)
+
+    def restarted(self, scores: Scores) -> Row:
+        """New scores for all at temperature 1, as if the row had come with them: a removed id may return."""
+        return replace(Row.of(scores, type(self.masses)), checkpoints=self.checkpoints)
+
+    def at_own_peak(self) -> Row:
+        """Weigh the best kept id as the peak: after a cut from the top, what is left must not weigh nothing."""
+        fresh = replace(self.masses, peak=self.scores[self.kept].max())
+        return replace(self, masses=fresh, others=tuple(other.at_own_peak() for other in self.others))
+
     def checkpoint(self, name: str) -> Row:
         """Remember this row, so that a later rule may measure mass on it."""
         return replace(self, checkpoints=MappingProxyType({**self.checkpoints, name: self}), others=())
@@ -150,6 +163,13 @@ class Row:
     def best(self) -> Ranking:
         """By score, the best first."""
         return Ranking(self.order, self.scores[self.order])
+
+    @property
+    def worst(self) -> Ranking:
+        """By score, the worst first."""
+        scores = self.scores[self.kept]
+        upwards = np.argsort(scores, kind="stable")
+        return Ranking(self.kept[upwards], scores[upwards])
 
     @property
     def typical(self) -> Ranking:
@@ -168,16 +188,56 @@ class Row:
         return Reach(sure, count, possible)
 
     def at_least(self, share: float, of: Literal["best", "total"], boundary: Boundary) -> Reach:
-        """How many kept ids have at least (strict: more than) this share of the best one's mass, or of the total.
+        """How many kept ids have at least (strict: more than) this share of the best one's mass, or of the total."""
+        return self.at_least_bits(log2_of(share) if share > 2.0**-64 else -math.inf, of, boundary)
+
+    def at_least_bits(self, bits: float, of: Literal["best", "total"], boundary: Boundary) -> Reach:
+        """The same for the share 2^bits.
 
         By exponent, not by mass: rounding can make the mass of a smaller score the larger one.
         """
         masses, exponents = self.masses, self.masses.exponents[self.order]
-        whole = exponents[0] if of == "best" else masses.steps(_log2(self.total / masses.unit))
-        least = whole + masses.steps(_log2(share) if share > 2.0**-64 else -math.inf)
-        doubt = masses.steps(DOUBT * LOG2E)
+        whole = exponents[0] if of == "best" else masses.steps(log2_of(self.total / masses.unit))
+        least, doubt, lightest = whole + masses.steps(bits), masses.steps(DOUBT * LOG2E), masses.steps(float(LIGHTEST))
         passes = np.greater if boundary == "strict" else np.greater_equal
-        return Reach(*(int(np.count_nonzero(passes(exponents, x))) for x in (least + doubt, least, least - doubt)))
+        # Integers do not tell apart what is lighter than that: no threshold cuts there.
+        limits = (x if x >= lightest else -math.inf for x in (least + doubt, least, least - doubt))
+        return Reach(*(int(np.count_nonzero(passes(exponents, x))) for x in limits))
+
+    def within(self, distance: float) -> Reach:
+        """How many kept ids have a score at most this far below the best one's."""
+        scores = self.scores[self.order].astype(np.float64)
+        below, doubt = scores[0] - scores, distance * DOUBT
+        return Reach(*(int(np.count_nonzero(below <= x)) for x in (distance - doubt, distance, distance + doubt)))
+
+    @cached_property
+    def integers(self) -> IntegerMasses:
+        """My masses as integers.
+
+        A measure that sets a weight or a threshold is taken from these in both arithmetics: law and draw, and every
+        machine, then go on from the same bits.
+        """
+        if isinstance(self.masses, IntegerMasses):
+            return self.masses
+        return IntegerMasses(scores=self.scores, scale=self.masses.scale, peak=self.masses.peak)
+
+    @property
+    def log2_shares(self) -> NDArray[np.float64]:
+        """log2(probability) of the kept ids, ascending ids, from integer masses: within 2^-22 of the exact one."""
+        values, unit = self.integers.values[self.kept], self.integers.unit
+        return self.integers.exponents[self.kept] / 2.0**24 - log2_of(int(values.sum()) / unit)
+
+    @property
+    def entropy_bits(self) -> float:
+        """Entropy in bits from integer masses: log2(total) - mean exponent, no logarithm of a share."""
+        masses, ids = self.integers, self.kept
+        whole = log2_of(int(masses.values[ids].sum()) / masses.unit)
+        return max(0.0, whole - masses.mean(ids) / 2.0**24)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation (of the whole, not of a sample) of the kept scores."""
+        return deviation(self.scores[self.kept])
 
     @property
     def log2_weights(self) -> NDArray[np.float64]:
@@ -242,7 +302,7 @@ class Row:
         return Row(masses=masses, kept=kept, checkpoints=self.checkpoints, open_ties=self.open_ties)
 
 
-def _log2(value: float) -> float:
+def log2_of(value: float) -> float:
     """The stream's own logarithm: the same bits on every machine."""
     return float(log2(np.array([value]))[0])
 

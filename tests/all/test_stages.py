@@ -99,7 +99,8 @@ def test_what_is_drawn_after_it_is_in_its_law(kind, data, logits, history):
     stage = data.draw(filled(kind))
     weights = law_of(stage, logits, history)
     tokens = fd.sample_many(plan_of(stage), logits, seed=3, positions=range(30), history=history)
-    assert np.isin(tokens, weights.trace[-1].row.kept).all()
+    # The trace is one branch's; a kept token may be too light to have a probability.
+    assert np.isin(tokens, np.union1d(weights.support, weights.trace[-1].row.kept)).all()
 
 
 @of_all(list(DRAWS.values()))
@@ -118,11 +119,12 @@ def test_a_draw_chooses_what_its_law_allows_and_its_law_sums_to_1(kind, logits, 
 @given(data=st.data(), logits=LOGITS)
 @settings(max_examples=40)
 def test_a_cut_never_changes_the_relative_weights_of_the_survivors(kind, data, logits):
-    stage = data.draw(filled(kind))
     before = fd.law(fd.Plan.of(), logits).probabilities
-    after = law_of(stage, logits, fd.History())
-    kept = after.trace[-1].row.kept
-    assert np.allclose(after.probabilities[kept], before[kept] / before[kept].sum(), rtol=1e-12, atol=0)
+    for _, branch in data.draw(filled(kind)).branches():
+        after = law_of(branch, logits, fd.History())
+        kept = after.trace[-1].row.kept
+        assume(before[kept].min() > 1e-300)
+        assert np.allclose(after.probabilities[kept], before[kept] / before[kept].sum(), rtol=1e-12, atol=0)
 
 
 @of_all(EDITS)
@@ -153,7 +155,7 @@ def test_an_edit_returns_only_its_ids_and_reads_only_their_scores(kind, data, lo
 @given(data=st.data(), logits=LOGITS, history=HISTORIES)
 @settings(max_examples=25)
 def test_it_is_a_pure_function_of_row_and_context(kind, data, logits, history):
-    stage, scores = data.draw(filled(kind)), np.float32(logits) + np.float32(0)
+    stage, scores = data.draw(filled(kind)).branches()[0][1], np.float32(logits) + np.float32(0)
     law_of(stage, logits, history)
     before, length = scores.copy(), len(history)
     rows = [Row.of(scores, IntegerMasses) for _ in range(2)]

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from fairdraw.stages.adaptive_p import AdaptiveP
 from fairdraw.stages.bad_words import BadWords
-from fairdraw.stages.base import CutStage, EditStage, ForbidStage, Stage
+from fairdraw.stages.base import CutStage, EditStage, FilterStage, ForbidStage, Stage, StatefulStage
 from fairdraw.stages.checkpoint import Checkpoint
+from fairdraw.stages.dry import Dry
+from fairdraw.stages.dynamic_temperature import DynamicTemperature
+from fairdraw.stages.epsilon import Epsilon
+from fairdraw.stages.eta import Eta
 from fairdraw.stages.logit_bias import LogitBias
 from fairdraw.stages.masks import AllowedIds, Mask, MinTokens
 from fairdraw.stages.min_p import MinP
+from fairdraw.stages.mirostat import Mirostat1, Mirostat2
 from fairdraw.stages.penalties import PresenceFrequencyPenalty, RepetitionPenalty
+from fairdraw.stages.smoothing import Smoothing
+from fairdraw.stages.tail_free import TailFree
 from fairdraw.stages.temperature import Temperature
+from fairdraw.stages.top_a import TopA
+from fairdraw.stages.top_h import TopH
 from fairdraw.stages.top_k import TopK
+from fairdraw.stages.top_n_sigma import TopNSigma
 from fairdraw.stages.top_p import TopP
+from fairdraw.stages.top_p_decay import TopPDecay
 from fairdraw.stages.typical import Typical
+from fairdraw.stages.xtc import Xtc, XtcAverage
 
 STAGES: MappingProxyType[str, type[Stage]] = MappingProxyType(
     {
@@ -33,6 +46,21 @@ STAGES: MappingProxyType[str, type[Stage]] = MappingProxyType(
             TopP,
             MinP,
             Typical,
+            AdaptiveP,
+            Dry,
+            DynamicTemperature,
+            Epsilon,
+            Eta,
+            Mirostat1,
+            Mirostat2,
+            Smoothing,
+            TailFree,
+            TopA,
+            TopH,
+            TopNSigma,
+            TopPDecay,
+            Xtc,
+            XtcAverage,
         )
     }
 )
@@ -40,21 +68,38 @@ STAGES: MappingProxyType[str, type[Stage]] = MappingProxyType(
 
 __all__ = [
     "STAGES",
+    "AdaptiveP",
     "AllowedIds",
     "BadWords",
     "Checkpoint",
     "CutStage",
+    "Dry",
+    "DynamicTemperature",
     "EditStage",
+    "Epsilon",
+    "Eta",
+    "FilterStage",
     "ForbidStage",
     "LogitBias",
     "Mask",
     "MinP",
     "MinTokens",
+    "Mirostat1",
+    "Mirostat2",
     "PresenceFrequencyPenalty",
     "RepetitionPenalty",
+    "Smoothing",
     "Stage",
+    "StatefulStage",
+    "TailFree",
     "Temperature",
+    "TopA",
+    "TopH",
     "TopK",
+    "TopNSigma",
     "TopP",
+    "TopPDecay",
     "Typical",
+    "Xtc",
+    "XtcAverage",
 ]

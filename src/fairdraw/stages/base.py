@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,8 +85,34 @@ class ForbidStage(EditStage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CutStage(Stage):
-    """A rule that removes tokens by rank or mass and changes no weight."""
+class FilterStage(Stage):
+    """A rule that decides by rank or mass.  What a row weighs "before any cut" is before the first of these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutStage(FilterStage):
+    """A filter that removes tokens and changes no weight; one with chance does so in each of its branches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatefulStage(FilterStage, ABC):
+    """A filter with a memory of the tokens drawn so far: plain data that the context carries under its name.
+
+    ``apply`` reads it and ``advance`` makes the next one; the stage itself never changes, so a text can be resumed,
+    forked or drawn again.
+    """
+
+    @abstractmethod
+    def start(self) -> object:
+        """The memory before the first token: a number, or a tuple of them."""
+
+    @abstractmethod
+    def advance(self, row: Row, context: Context, token: int) -> object:
+        """The memory for the next token: ``row`` and ``context`` as for ``apply``, and what was then drawn."""
+
+    def memory(self, context: Context) -> Any:
+        """What the context remembers for this stage, or its start."""
+        return context.memory.get(self.name, self.start())
 
 
 def known_ids(parameter: str, ids: NDArray[np.int64], vocab: int, unknown: str = "error") -> NDArray[np.bool_]:
