@@ -80,8 +80,8 @@ class GrammarState:
 
     def _require_sound(self, matcher: LLMatcher) -> None:
         # That no token fits is no fault of the engine's: the mask is empty, and whoever draws says so.
-        if matcher.is_error() and matcher.stop_reason() not in _DEAD_END:
-            said = matcher.get_error().partition("\n")[0]
+        said = matcher.get_error().partition("\n")[0]
+        if matcher.is_error() and said not in _DEAD_END:
             raise ParameterError(self.name, matcher.stop_reason(), "simple enough for the grammar engine", said)
 
 
