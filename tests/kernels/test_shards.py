@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,10 +10,10 @@ import pytest
 import fairdraw as fd
 from fairdraw.context import Context
 from fairdraw.kernels.codes import NO_CUT, decode, encode
-from fairdraw.kernels.merge import merge, merge_all, size_in_bytes
+from fairdraw.kernels.merge import Shares, Summary, merge, merge_all, size_in_bytes
 from fairdraw.kernels.rounds import LONGEST_LIST, converse
 from fairdraw.kernels.shapes import recognise
-from fairdraw.kernels.shards import BUCKETS, Measure, Race, Shard
+from fairdraw.kernels.shards import BUCKETS, Measure, Race, Shard, Walk
 from fairdraw.masses import LOG2E
 from fairdraw.readings import drawn_row
 from fairdraw.sharded import enter_piece
@@ -87,6 +88,41 @@ def test_pieces_keep_the_very_set_of_the_whole_row_though_ties_and_shares_are_ro
         inside_ties += kept.size < np.count_nonzero(row >= row[kept].min())
     assert compared > 400
     assert inside_ties > 50
+
+
+CUTS = ("top_k(k=7)", "top_p(p=0.5)", "min_p(p=0.2)", "temperature(value=3)")
+
+
+@pytest.mark.parametrize("draw", ["race()", "inverse_cdf()"])
+@pytest.mark.parametrize("order", list(permutations(CUTS)), ids=lambda order: "-".join(part[:5] for part in order))
+def test_every_order_of_the_cuts_keeps_the_set_of_the_whole_row(order: tuple[str, ...], draw: str) -> None:
+    """-rank / 4 and -rank / 2: what one cut has left changes what the next is a share of."""
+    plan = fd.Plan.parse(f"custom: {' > '.join((*order, draw))}")
+    for steepness in (0.25, 0.5):
+        row = (-steepness * np.random.default_rng(9).permutation(40)).astype(np.float32)
+        cut = fd.sample_sharded(plan, np.split(row, [3, 20, 31]), seed=1, position=2).cut
+        assert cut is not None
+        kept = np.flatnonzero(encode(row, np.arange(40)) <= np.uint64(cut.code))
+        assert kept.tolist() == drawn_row(plan.stages, row, Context(), Noise(seed=1, position=2)).kept.tolist()
+        assert same(plan, row, np.split(row, [3, 20, 31]), seed=1, position=2) == "token"
+
+
+def test_a_point_on_the_border_of_two_ids_or_two_shards_falls_in_the_later() -> None:
+    row, equal = np.zeros(4, np.float32), Measure(peak=0.0, scale=1.0)
+    shard = Shard.enter(row, first=6, edits=(), context=Context(), vocab=10)
+    for point, token in ((0, 6), (2**40 - 1, 6), (2**40, 7), (2**41, 8)):
+        found = shard.answer(Walk(measure=equal, first=6, point=point))
+        assert decode(found.codes)[1].tolist() == [token]  # type: ignore[union-attr]
+    points = set()
+    for position in range(8):  # two shards of mass 1: the point is 0 or 1
+        talk = converse(fd.Plan.parse("custom: inverse_cdf()"), vocab=10, seed=1, position=position)
+        next(talk)
+        talk.send(Summary(counts=np.array([2]), best=encode(row[:1], np.array([0]))))
+        asked = talk.send(Shares(first=np.array([0, 5], np.uint32), masses=np.array([1, 1])))
+        assert isinstance(asked, Walk)
+        assert asked.point == 0
+        points.add(asked.first)
+    assert points == {0, 5}
 
 
 EDITS: tuple[Stage, ...] = (
