@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 import fairdraw
+from fairdraw.cli.bench import Bench, bench_command
 from fairdraw.cli.compare import compare_command
 from fairdraw.cli.constraints import ConstraintFlags
 from fairdraw.cli.dialects import dialects_command
@@ -15,6 +16,7 @@ from fairdraw.cli.flags import GENERAL, TEXT, WHOLE, SamplingFlags
 from fairdraw.cli.generate import generate_command
 from fairdraw.cli.inputs import Source
 from fairdraw.cli.redraw import redraw_command
+from fairdraw.cli.warmup import warmup_command
 from fairdraw.dialects import DIALECTS
 from fairdraw.logprobs import Meaning
 
@@ -157,6 +159,22 @@ def redraw(
 
 
 @app.command
+def bench(
+    *,
+    asked: Annotated[Bench, Parameter(name="*")] = Bench(),  # noqa: B008
+    to_json: Annotated[str | None, Parameter(name="--json", allow_leading_hyphen=True)] = None,
+) -> int:
+    """Measure what a draw costs beside one read of its row, and beside other samplers.
+
+    Parameters
+    ----------
+    to_json
+        Where to write the results as JSON: a file, or - for standard output instead of the tables.
+    """
+    return bench_command(asked, to_json=to_json)
+
+
+@app.command
 def dialects(engine: str | None = None, /, *, as_json: Json = False) -> int:
     """List the engines whose sampling is known exactly, or the parameters of one.
 
@@ -166,3 +184,12 @@ def dialects(engine: str | None = None, /, *, as_json: Json = False) -> int:
         ``engine`` or ``engine@version``: show its variants, parameters, defaults and off values.
     """
     return dialects_command(engine, as_json=as_json)
+
+
+@app.command
+def warmup(*, as_json: Json = False) -> int:
+    """Compile every kernel and keep it on disk: later processes load it in a second and never compile.
+
+    Not needed: a kernel that is missing is compiled while NumPy draws the same tokens.
+    """
+    return warmup_command(as_json=as_json)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cyclopts import CycloptsError
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
-COMMANDS = ("generate", "explain", "compare", "redraw", "dialects")
+COMMANDS = ("generate", "explain", "compare", "redraw", "bench", "dialects", "warmup")
 
 
 def main() -> None:
