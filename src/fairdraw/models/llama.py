@@ -9,7 +9,7 @@ So a token costs four products per layer. Source of the layout: llama.cpp, ``src
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,17 @@ class LlamaWeights:
     """Shape (layers, width, 2 feed_forward)."""
     down: Floats
     """Shape (layers, feed_forward, width)."""
+
+    def first_layers(self, count: int) -> LlamaWeights:
+        """The first layers, as views, and the same embedding and last norm."""
+        return replace(
+            self,
+            shape=replace(self.shape, layers=count),
+            query_key_value=self.query_key_value[:count],
+            attention_output=self.attention_output[:count],
+            gate_up=self.gate_up[:count],
+            down=self.down[:count],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairdraw.context import ModelFacts
+from fairdraw.domains import Whole, require
 from fairdraw.models import gguf_file
 from fairdraw.models.fetching import SMOLLM2, cache_directory, cannot_write, fetch
 from fairdraw.models.llama import LlamaSession, LlamaWeights, Rotation, rotation
@@ -41,6 +42,27 @@ class SmolLM2:
         LlamaSession
         """
         return LlamaSession(self.weights, self.angles)
+
+    def first_layers(self, count: int) -> SmolLM2:
+        """Shorten the model to its first layers and its own output head: a draft for speculation.
+
+        Parameters
+        ----------
+        count : int
+            1 to 30.
+
+        Returns
+        -------
+        SmolLM2
+            Shares the weights; named ``smollm2:COUNT``.
+
+        Raises
+        ------
+        ParameterError
+            There are fewer layers.
+        """
+        require("layers", count, Whole(1, self.weights.shape.layers))
+        return replace(self, name=f"{self.name}:{count}", weights=self.weights.first_layers(count))
 
 
 def load() -> SmolLM2:
