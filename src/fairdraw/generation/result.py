@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from fairdraw.generation.speculation.tally import Speculated
 from fairdraw.logprobs import Alternative, TokenLogprobs
 from fairdraw.plan import Plan
 from fairdraw.streams.noise import STREAM_VERSION
@@ -59,6 +60,8 @@ class Completion:
     fulfilled: bool | None = None
     """Whether the text is what the constraint asks for: False if max_tokens, a stop string or a stop id cut it short.
     None without a constraint."""
+    speculated: Speculated | None = None
+    """What speculation was worth; None without it."""
 
     def to_json(self) -> dict[str, object]:
         """Plain data; a logprob of -inf becomes -9999.0."""
@@ -79,6 +82,7 @@ class Completion:
             "doubts": [{"step": step, "why": why} for step, why in self.doubts],
             "constraint": None if self.constraint is None else dict(self.constraint),
             "fulfilled": self.fulfilled,
+            "speculated": None if self.speculated is None else self.speculated.to_json(),
         }
 
 
