@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairdraw.context import Memory
 from fairdraw.domains import Choice, require
 from fairdraw.errors import FairdrawError, LogitsError, ParameterError
 from fairdraw.history import History
@@ -18,6 +19,7 @@ from fairdraw.sampling import sample
 NO_TOKEN = -1
 """Stands where a row has no token; it is no token id anywhere."""
 OnError = Literal["raise", "return"]
+_ASKED = ("plan", "seed", "position", "sample_index", "history", "mask", "memory", "second")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class DrawnBatch:
     """Processed logprobs, natural, shape (batch,); NaN where a row failed."""
     status: tuple[str, ...]
     """"" where a row has its token, else what was wrong with it, with its number."""
+    memories: tuple[Memory, ...] = ()
+    """What the stateful stages of each row's plan remember after its token; empty where it has none."""
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -46,6 +50,8 @@ def sample_batch(
     sample_indices: int | ArrayLike = 0,
     histories: Sequence[History | None] | None = None,
     masks: ArrayLike | Sequence[ArrayLike | None] | None = None,
+    memories: Sequence[Memory | None] | None = None,
+    seconds: ArrayLike | Sequence[ArrayLike | None] | None = None,
     on_error: OnError = "raise",
 ) -> DrawnBatch:
     """Draw one token for each row: token i is the one that `fairdraw.sample` draws from row i alone.
@@ -62,6 +68,10 @@ def sample_batch(
         One a row.
     masks : array_like of bool, shape (batch, vocab), or sequence of masks or None, optional
         One a row.
+    memories : sequence of mapping or None, optional
+        What stateful stages remember, one a row: the result's ``memories`` of the token before.
+    seconds : array_like of float, shape (batch, vocab), or sequence of rows or None, optional
+        Logits without the prompt, for guidance, one a row.
     on_error : "raise" or "return"
         What a bad row does: raise its error, with its number; or get a status, while its neighbours are drawn.
 
@@ -100,25 +110,24 @@ def sample_batch(
         "sample_indices": _numbers("sample_indices", sample_indices, count),
         "histories": _each("histories", histories, count),
         "masks": _each("masks", masks, count),
+        "memories": _each("memories", memories, count),
+        "seconds": _each("seconds", seconds, count),
     }
     for plan in every["plans"]:
         require_plan(plan)
     tokens, logprobs = np.full(count, NO_TOKEN, np.int64), np.full(count, np.nan)
     status = [""] * count
-    for index, (row, plan, seed, position, sample_index, history, mask) in enumerate(
-        zip(rows, *every.values(), strict=True)
-    ):
+    after: list[Memory] = [{}] * count
+    for index, (row, *values) in enumerate(zip(rows, *every.values(), strict=True)):
         try:
-            drawn = sample(
-                plan, row, seed=seed, position=position, sample_index=sample_index, history=history, mask=mask
-            )
-            tokens[index], logprobs[index] = drawn.token, drawn.logprob
+            drawn = sample(logits=row, **dict(zip(_ASKED, values, strict=True)))  # type: ignore[arg-type]
+            tokens[index], logprobs[index], after[index] = drawn.token, drawn.logprob, drawn.memory
         except FairdrawError as problem:
             told = _with_number(problem, index)
             if on_error == "raise":
                 raise told from None
             tokens[index], logprobs[index], status[index] = NO_TOKEN, np.nan, str(told)
-    return DrawnBatch(tokens=tokens, logprobs=logprobs, status=tuple(status))
+    return DrawnBatch(tokens=tokens, logprobs=logprobs, status=tuple(status), memories=tuple(after))
 
 
 def _rows(logits: ArrayLike | Sequence[object]) -> Sequence[object]:

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from fairdraw.history import History
 
+Memory = Mapping[str, object]
+"""State of the stateful stages, by their names: plain data."""
+
 
 def _nothing() -> Mapping[str, object]:
     return MappingProxyType({})
@@ -42,5 +45,5 @@ class Context:
     second: NDArray[np.float32] | None = None
     """The logits without the prompt, for guidance: float32, shape (vocab,)."""
     facts: ModelFacts | None = None
-    memory: Mapping[str, object] = field(default_factory=_nothing)
+    memory: Memory = field(default_factory=_nothing)
     """State of the stateful stages, before this token."""

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdraw.context import Memory
 from fairdraw.domains import Whole, require
 from fairdraw.draws import Draw
 from fairdraw.masses import Ids, IntegerMasses, Scores
@@ -84,6 +85,8 @@ class Drawn:
     """How to work out the row that it was chosen from."""
     find_logits: Callable[[], Scores] = field(repr=False, compare=False)
     """How to get at the logits as they came."""
+    memory: Memory = field(default_factory=dict, repr=False, compare=False)
+    """What the plan's stateful stages remember after this token: the next call's ``memory``."""
 
     @cached_property
     def row(self) -> Row:

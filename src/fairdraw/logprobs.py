@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairdraw.context import Memory
 from fairdraw.domains import Choice, Whole, require
 from fairdraw.history import History
 from fairdraw.masses import RealMasses
@@ -16,7 +17,7 @@ from fairdraw.plan import Plan
 from fairdraw.readings import apply_stage
 from fairdraw.rows import Row
 from fairdraw.sampling import law
-from fairdraw.stages import CutStage
+from fairdraw.stages import FilterStage
 
 Meaning = Literal["raw", "temperature", "processed"]
 """The model's own row; after edits and temperature, before any cut; under the law that is drawn from."""
@@ -52,12 +53,14 @@ def logprobs(
     top: int = 0,
     history: History | None = None,
     mask: ArrayLike | None = None,
+    memory: Memory | None = None,
+    second: ArrayLike | None = None,
 ) -> TokenLogprobs:
     """Say how probable a token was.
 
     Parameters
     ----------
-    plan, logits, history, mask
+    plan, logits, history, mask, memory, second
         As in `fairdraw.law`.
     token : int
         The id to report.
@@ -81,16 +84,16 @@ def logprobs(
     processed -2.126928
     """
     require("meaning", meaning, Choice(get_args(Meaning)))
-    row, context = enter(plan, logits, history, mask)
+    row, context = enter(plan, logits, history, mask, memory, second)
     require("token", token, Whole(0, row.size - 1))
     require("top", top, Whole(0))
     if meaning == "processed":
         with np.errstate(divide="ignore"):
-            values = np.log(law(plan, row, history=history, mask=mask).probabilities)
+            values = np.log(law(plan, row, history=history, mask=mask, memory=memory, second=second).probabilities)
     else:
         rows = [Row.of(row, RealMasses)]
         for stage in plan.stages if meaning == "temperature" else ():
-            if not isinstance(stage, CutStage):
+            if not isinstance(stage, FilterStage):
                 rows.append(apply_stage(stage, rows, [], context))
         values = rows[-1].log2_weights * np.log(2.0)
     return _report(values, token, meaning, top)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fairdraw.arrays import as_logits, as_mask
-from fairdraw.context import Context
-from fairdraw.domains import COUNTER, SEED, require
+from fairdraw.context import Context, Memory
+from fairdraw.domains import COUNTER, SEED, Whole, require
 from fairdraw.drawn import Drawn
 from fairdraw.errors import ParameterError
 from fairdraw.history import History
@@ -18,9 +18,9 @@ from fairdraw.kernels.backends import find_kernel
 from fairdraw.kernels.drawing import as_row, draw_token, edited_row, program_of, scaled_row
 from fairdraw.masses import Scores
 from fairdraw.plan import Plan, require_plan
-from fairdraw.readings import drawn_row
+from fairdraw.readings import advanced, drawn_row
 from fairdraw.rows import Row
-from fairdraw.stages import Stage
+from fairdraw.stages import Stage, StatefulStage
 from fairdraw.streams.noise import Noise
 
 
@@ -32,19 +32,65 @@ def draw_one(
     sample_index: int,
     history: History | None,
     mask: ArrayLike | None,
+    memory: Memory | None,
+    second: ArrayLike | None,
 ) -> Drawn:
     """Draw one token; what `fairdraw.sample` documents."""
     require_plan(plan)
     _require_history(history)
-    drawn = _by_kernel(plan, logits, seed, position, sample_index, history, mask)
-    if drawn is not None:
-        return drawn
-    values, row, noise = _row_and_noise(plan, logits, seed, position, sample_index, history, mask)
+    if memory is None and second is None:
+        drawn = _by_kernel(plan, logits, seed, position, sample_index, history, mask)
+        if drawn is not None:
+            return drawn
+    values, context = enter(plan, logits, history, mask, memory, second)
+    noise = _noise(seed, position, sample_index)
+    row = drawn_row(plan.stages, values, context, noise)
     token = int(plan.draw.choose(row, noise))
-    return Drawn(token=token, draw=plan.draw, find_row=lambda: row, find_logits=lambda: values)
+    # A history goes on growing, so the memory is worked out now.
+    after = advanced(plan.stages, values, context, noise, token)
+    return Drawn(token=token, draw=plan.draw, find_row=lambda: row, find_logits=lambda: values, memory=after)
 
 
-def enter(plan: Plan, logits: object, history: History | None, mask: ArrayLike | None) -> tuple[Scores, Context]:
+def remember(
+    plan: Plan,
+    logits: object,
+    token: int,
+    *,
+    seed: int,
+    position: int,
+    sample_index: int = 0,
+    history: History | None = None,
+    mask: ArrayLike | None = None,
+    memory: Memory | None = None,
+    second: ArrayLike | None = None,
+) -> Memory:
+    """What the stateful stages of a plan remember after a token, whoever chose it.
+
+    Parameters
+    ----------
+    token : int
+        The token that the text goes on with.
+    plan, logits, seed, position, sample_index, history, mask, memory, second
+        As they were for `fairdraw.sample`; the history is the one before the token.
+
+    Returns
+    -------
+    mapping
+        What the next call takes as ``memory``; empty for a plan without stateful stages.
+    """
+    values, context = enter(plan, logits, history, mask, memory, second)
+    require("token", token, Whole(0, values.size - 1))
+    return advanced(plan.stages, values, context, _noise(seed, position, sample_index), token)
+
+
+def enter(
+    plan: Plan,
+    logits: object,
+    history: History | None,
+    mask: ArrayLike | None,
+    memory: Memory | None = None,
+    second: ArrayLike | None = None,
+) -> tuple[Scores, Context]:
     """The row and the context, checked."""
     require_plan(plan)
     _require_history(history)
@@ -54,7 +100,34 @@ def enter(plan: Plan, logits: object, history: History | None, mask: ArrayLike |
         hint = "put Mask() where in the plan the mask acts"
         raise ParameterError("mask", "a mask", "None for a plan without a mask stage", hint)
     allowed = None if mask is None else as_mask(mask, row.size)
-    return row, Context(history=history or History(), mask=allowed)
+    history = history or History()
+    return row, Context(
+        history=history,
+        mask=allowed,
+        second=None if second is None else _second(plan, second, row.size),
+        memory=_checked_memory(plan, memory, history),
+    )
+
+
+def _checked_memory(plan: Plan, memory: Memory | None, history: History) -> Memory:
+    names = [stage.name for stage in plan.stages if isinstance(stage, StatefulStage)]
+    if memory is None and names and history.output_length:
+        hint = "pass the .memory of the token drawn before; {} starts anew"
+        raise ParameterError("memory", None, f"what {names[0]} remembers of the output so far", hint)
+    if not isinstance(memory, Mapping | None) or not set(memory or {}) <= set(names):
+        domain = f"a mapping with the names {', '.join(names)}" if names else "None for a plan without stateful stages"
+        raise ParameterError("memory", memory, domain)
+    return memory or {}
+
+
+def _second(plan: Plan, second: ArrayLike, vocab: int) -> Scores:
+    if not any(stage.name == "guidance" for stage in plan.stages):
+        hint = "put Guidance(scale=...) where in the plan the two rows are mixed"
+        raise ParameterError("second", "a row", "None for a plan without guidance", hint)
+    row = np.array(as_logits(second))
+    if row.size != vocab:
+        raise ParameterError("second", f"{row.size} logits", f"as long as the row, {vocab}")
+    return row
 
 
 def _require_history(history: object) -> None:
@@ -62,22 +135,12 @@ def _require_history(history: object) -> None:
         raise ParameterError("history", history, "a History", "History(prompt=ids, output=ids)")
 
 
-def _row_and_noise(
-    plan: Plan,
-    logits: object,
-    seed: int,
-    position: int,
-    sample_index: int,
-    history: History | None,
-    mask: ArrayLike | None,
-) -> tuple[Scores, Row, Noise]:
-    values, context = enter(plan, logits, history, mask)
-    noise = Noise(
+def _noise(seed: int, position: int, sample_index: int) -> Noise:
+    return Noise(
         seed=require("seed", seed, SEED),  # type: ignore[arg-type]
         position=require("position", position, COUNTER),  # type: ignore[arg-type]
         sample_index=require("sample_index", sample_index, COUNTER),  # type: ignore[arg-type]
     )
-    return values, drawn_row(plan.stages, values, context, noise), noise
 
 
 def _by_kernel(
@@ -115,7 +178,8 @@ def _by_kernel(
 
 
 def _row_of(plan: Plan, logits: object, seed: int, position: int, sample_index: int) -> Row:
-    return _row_and_noise(plan, logits, seed, position, sample_index, None, None)[1]
+    values, context = enter(plan, logits, None, None)
+    return drawn_row(plan.stages, values, context, _noise(seed, position, sample_index))
 
 
 def _cut(stages: Sequence[Stage], row: Row) -> Row:

@@ -151,6 +151,7 @@ class Plan:
             if not isinstance(stage, Stage):
                 raise PlanError(f"Plan.of takes stages, got {stage!r}", "for instance TopK(k=40)")
         plan_format.require_checkpoints(stages)
+        plan_format.require_single_memories(stages)
         return cls(dialect=CUSTOM, mode="sample", stages=tuple(stages), draw=draw, limits=limits)
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from fairdraw.domains import BiasMap, Real
 from fairdraw.draws import DRAWS, Draw, Race
 from fairdraw.errors import PlanError
 from fairdraw.limits import Limits
-from fairdraw.stages import STAGES, Stage
+from fairdraw.stages import STAGES, Stage, StatefulStage
 from fairdraw.streams.noise import STREAM_VERSION
 
 if TYPE_CHECKING:
@@ -110,6 +110,15 @@ def require_checkpoints(stages: Iterable[Stage]) -> None:
                 f"{stage.name} measures mass on {mass!r}, which no stage before it sets",
                 f"put Checkpoint(label={mass!r}) where that row is",
             )
+
+
+def require_single_memories(stages: Iterable[Stage]) -> None:
+    """Refuse two stateful stages of one name: a context keeps memories by name."""
+    seen: set[str] = set()
+    for stage in stages:
+        if isinstance(stage, StatefulStage) and stage.name in seen:
+            raise PlanError(f"a plan must have one {stage.name} at most, got two", "both would share one memory")
+        seen.add(stage.name)
 
 
 def format_part(part: Stage | Draw) -> str:
@@ -242,6 +251,7 @@ def plan_fields_from_json(data: Mapping[str, object]) -> dict[str, object]:
     except (KeyError, TypeError, AttributeError) as problem:
         raise PlanError(f"a plan's JSON is not complete: {problem}", "Plan.to_json writes it") from None
     require_checkpoints(stages)
+    require_single_memories(stages)
     return {**words, "settings": settings, "stages": stages, "draw": draw, "limits": limits}
 
 

@@ -6,7 +6,7 @@ the law weighs that set in float64, and the other sets become further readings. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, product
 
@@ -16,7 +16,7 @@ from fairdraw.context import Context
 from fairdraw.errors import LogitsError
 from fairdraw.masses import IntegerMasses, RealMasses, Scores
 from fairdraw.rows import Row
-from fairdraw.stages import Stage
+from fairdraw.stages import Stage, StatefulStage
 from fairdraw.streams.noise import Noise, Purpose
 
 
@@ -61,6 +61,21 @@ def drawn_row(stages: Sequence[Stage], logits: Scores, context: Context, noise: 
         rows.append(apply_stage(_tossed(stage, noise, index), rows, names, context))
         names.append(stage.name)
     return rows[-1]
+
+
+def advanced(
+    stages: Sequence[Stage], logits: Scores, context: Context, noise: Noise, token: int
+) -> Mapping[str, object]:
+    """What the stateful stages remember once a token was drawn from this row; the same coins are tossed again."""
+    if not any(isinstance(stage, StatefulStage) for stage in stages):
+        return {}
+    rows, names, memory = [Row.of(logits, IntegerMasses)], [], {}
+    for index, stage in enumerate(stages):
+        if isinstance(stage, StatefulStage):
+            memory[stage.name] = stage.advance(rows[-1], context, token)
+        rows.append(apply_stage(_tossed(stage, noise, index), rows, names, context))
+        names.append(stage.name)
+    return memory
 
 
 def readings(stages: Sequence[Stage], logits: Scores, context: Context) -> tuple[tuple[Path, ...], ...]:

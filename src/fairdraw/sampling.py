@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdraw.context import Context
+from fairdraw.context import Context, Memory
 from fairdraw.domains import COUNTER, SEED, require
 from fairdraw.drawn import Drawn
 from fairdraw.draws import Race
@@ -33,7 +33,15 @@ CHUNK = 1 << 19
 """Noise values held at once when many tokens are drawn from one row."""
 
 
-def law(plan: Plan, logits: object, *, history: History | None = None, mask: ArrayLike | None = None) -> Weights:
+def law(
+    plan: Plan,
+    logits: object,
+    *,
+    history: History | None = None,
+    mask: ArrayLike | None = None,
+    memory: Memory | None = None,
+    second: ArrayLike | None = None,
+) -> Weights:
     """Say what a plan samples from, with a trace of what each stage did.
 
     Parameters
@@ -46,6 +54,11 @@ def law(plan: Plan, logits: object, *, history: History | None = None, mask: Arr
         Prompt and output ids, for penalties, bad words and minimum lengths.
     mask : array_like of bool, shape (vocab,), optional
         True allows a token.
+    memory : mapping, optional
+        What stateful stages (mirostat) remember: the ``memory`` of the token drawn before; needed once there is
+        output, {} starts anew.
+    second : array_like of float, shape (vocab,), optional
+        Logits without the prompt, for a guidance stage, which needs it.
 
     Returns
     -------
@@ -67,7 +80,7 @@ def law(plan: Plan, logits: object, *, history: History | None = None, mask: Arr
     >>> law(plan, [2.0, 1.5, 1.0, 0.5, 0.0, -1.0]).probabilities.round(3).tolist()
     [0.671, 0.329, 0.0, 0.0, 0.0, 0.0]
     """
-    row, context = enter(plan, logits, history, mask)
+    row, context = enter(plan, logits, history, mask, memory, second)
     main, *others = (_weights(plan, paths) for paths in readings(plan.stages, row, context))
     return Weights(probabilities=main.probabilities, trace=main.trace, open_ties=main.open_ties, others=tuple(others))
 
@@ -81,12 +94,14 @@ def sample(
     sample_index: int = 0,
     history: History | None = None,
     mask: ArrayLike | None = None,
+    memory: Memory | None = None,
+    second: ArrayLike | None = None,
 ) -> Drawn:
     """Draw one token: a pure function of all arguments.
 
     Parameters
     ----------
-    plan, logits, history, mask
+    plan, logits, history, mask, memory, second
         As in `law`.
     seed : int, 0 to 2^64-1
         Chooses the noise.
@@ -99,7 +114,7 @@ def sample(
     Returns
     -------
     Drawn
-        Token and its processed logprob.
+        Token, its logprobs, and the memory for the next call.
 
     Raises
     ------
@@ -112,7 +127,7 @@ def sample(
     >>> [sample(plan, [2.0, 1.5, 1.0, 0.5, 0.0, -1.0], seed=42, position=position).token for position in range(8)]
     [0, 2, 0, 1, 2, 0, 2, 1]
     """
-    return draw_one(plan, logits, seed, position, sample_index, history, mask)
+    return draw_one(plan, logits, seed, position, sample_index, history, mask, memory, second)
 
 
 def sample_many(
@@ -124,13 +139,15 @@ def sample_many(
     sample_indices: ArrayLike = 0,
     history: History | None = None,
     mask: ArrayLike | None = None,
+    memory: Memory | None = None,
+    second: ArrayLike | None = None,
 ) -> NDArray[np.int64]:
     """Draw many tokens from one row: token i is the one `sample` draws at position i and sample index i.
 
     Parameters
     ----------
-    plan, logits, seed, history, mask
-        As in `sample`.
+    plan, logits, seed, history, mask, memory, second
+        As in `sample`; each draw starts from this same memory.
     positions, sample_indices : int or array_like of int, shape (draws,)
         They broadcast against each other.
 
@@ -145,7 +162,7 @@ def sample_many(
     >>> sample_many(plan, [2.0, 1.5, 1.0, 0.5, 0.0, -1.0], seed=42, positions=range(8)).tolist()
     [0, 2, 0, 1, 2, 0, 2, 1]
     """
-    values, context = enter(plan, logits, history, mask)
+    values, context = enter(plan, logits, history, mask, memory, second)
     seed = int(require("seed", seed, SEED))  # type: ignore[call-overload]
     pairs = np.broadcast_arrays(_counters("positions", positions), _counters("sample_indices", sample_indices))
     position, sample_index = (np.atleast_1d(numbers) for numbers in pairs)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from fairdraw.constraints.protocol import Constraint
 from fairdraw.constraints.tracking import Track
 from fairdraw.constraints.vocabulary import Vocabulary
+from fairdraw.context import Memory
 from fairdraw.errors import LogitsError, ParameterError
 from fairdraw.history import History
 from fairdraw.models.protocol import Model
@@ -39,6 +40,7 @@ def draw_constrained(
     seed: int,
     sample_index: int,
     history: History,
+    memory: Memory | None = None,
 ) -> Replayed:
     """Draw a token that the mask allows; the track does not move.
 
@@ -49,7 +51,14 @@ def draw_constrained(
     """
     try:
         drawn = sample(
-            plan, logits, seed=seed, position=len(history), sample_index=sample_index, history=history, mask=mask
+            plan,
+            logits,
+            seed=seed,
+            position=len(history),
+            sample_index=sample_index,
+            history=history,
+            mask=mask,
+            memory=memory,
         )
     except LogitsError as problem:
         if not problem.where.startswith("logits after"):

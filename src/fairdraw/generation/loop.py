@@ -7,16 +7,18 @@ what it would have drawn in one go.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.constraints.protocol import Constraint
+from fairdraw.context import Memory
 from fairdraw.domains import SEED, TokenIds, Whole, require
 from fairdraw.errors import ParameterError
 from fairdraw.generation.constrained import draw_constrained, start_track
+from fairdraw.generation.memories import next_memory
 from fairdraw.generation.result import Completion, FinishReason, Step
 from fairdraw.history import History
 from fairdraw.logprobs import Meaning, TokenLogprobs, logprobs
@@ -172,8 +174,12 @@ def encode_prompt(model: Model, prompt: Prompt) -> list[int]:
     return ids
 
 
-def drawer(stream: str, plan: Plan, seed: int, sample_index: int) -> Replayer:
+def drawer(
+    stream: str, plan: Plan, seed: int, sample_index: int, memory: Callable[[], Memory | None] = lambda: None
+) -> Replayer:
     """Start what draws the tokens of one text: the keyed race, or an engine's own generator.
+
+    ``memory`` says what the plan's stateful stages remember when a token is drawn.
 
     Raises
     ------
@@ -187,7 +193,15 @@ def drawer(stream: str, plan: Plan, seed: int, sample_index: int) -> Replayer:
         return replayer(stream, plan, seed)
 
     def keyed(logits: object, history: History) -> Replayed:
-        drawn = sample(plan, logits, seed=seed, position=len(history), sample_index=sample_index, history=history)
+        drawn = sample(
+            plan,
+            logits,
+            seed=seed,
+            position=len(history),
+            sample_index=sample_index,
+            history=history,
+            memory=memory(),
+        )
         return Replayed(token=drawn.token)
 
     return keyed
@@ -210,7 +224,8 @@ class Generation:
 
     def __post_init__(self) -> None:
         self._track = start_track(self.constraint, self.model, self.plan) if self.constraint else None
-        self._drawer = drawer(self.stream, self.plan, self.seed, self.sample_index)
+        self._memory: Memory | None = None
+        self._drawer = drawer(self.stream, self.plan, self.seed, self.sample_index, lambda: self._memory)
         self.doubts: list[tuple[int, str]] = []
         limits = self.plan.limits
         self.text = ""
@@ -262,6 +277,9 @@ class Generation:
             if drawn.doubt:
                 self.doubts.append((len(self.tokens), drawn.doubt))
             report = self._report(logits, drawn.token, history, mask)
+            self._memory = next_memory(
+                self.plan, logits, drawn.token, self.seed, self.sample_index, history, mask, self._memory
+            )
             history.append(drawn.token)
             if self._track:
                 self._track.advance(drawn.token)
@@ -277,7 +295,14 @@ class Generation:
         if self._track is None or mask is None:
             return self._drawer(logits, history)
         return draw_constrained(
-            self._track, self.plan, logits, mask, seed=self.seed, sample_index=self.sample_index, history=history
+            self._track,
+            self.plan,
+            logits,
+            mask,
+            seed=self.seed,
+            sample_index=self.sample_index,
+            history=history,
+            memory=self._memory,
         )
 
     def _fulfilled(self) -> bool | None:
@@ -288,7 +313,16 @@ class Generation:
         top = self.plan.limits.logprobs
         if top is None:
             return None
-        report = logprobs(self.plan, logits, token, meaning=self.logprobs_mean, top=top, history=history, mask=mask)
+        report = logprobs(
+            self.plan,
+            logits,
+            token,
+            meaning=self.logprobs_mean,
+            top=top,
+            history=history,
+            mask=mask,
+            memory=self._memory,
+        )
         self.reports.append(report)
         return report
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from fairdraw.constraints.reading import from_json
 from fairdraw.constraints.tracking import Track
+from fairdraw.context import Memory
 from fairdraw.domains import SEED, TokenIds, Whole, require
 from fairdraw.errors import PlanError
 from fairdraw.generation.constrained import draw_constrained, start_track
 from fairdraw.generation.loop import FAIRDRAW, drawer
+from fairdraw.generation.memories import next_memory
 from fairdraw.history import History
 from fairdraw.models.protocol import Model
 from fairdraw.plan import Plan
@@ -111,7 +113,8 @@ def redraw(
     plan, prompt, tokens = _read(record, model)
     seed: int = require("seed", record["seed"], SEED)  # type: ignore[assignment]
     sample_index: int = require("sample_index", record["sample_index"], Whole(0))  # type: ignore[assignment]
-    draw = drawer(str(record["stream"]), plan, seed, sample_index)
+    memory: Memory | None = None
+    draw = drawer(str(record["stream"]), plan, seed, sample_index, lambda: memory)
     track = _track(record, model, plan)
     session, history = model.start(), History(prompt=prompt)
     differences = []
@@ -122,9 +125,11 @@ def redraw(
         if track is None or mask is None:
             drawn = draw(logits, history)
         else:
-            drawn = draw_constrained(track, plan, logits, mask, seed=seed, sample_index=sample_index, history=history)
+            drawn = draw_constrained(
+                track, plan, logits, mask, seed=seed, sample_index=sample_index, history=history, memory=memory
+            )
         if drawn.token != recorded:
-            probabilities = law(plan, logits, history=history, mask=mask).probabilities
+            probabilities = law(plan, logits, history=history, mask=mask, memory=memory).probabilities
             here = recorded < probabilities.size
             differences.append(
                 Difference(
@@ -141,6 +146,7 @@ def redraw(
             return Redrawing(steps=step + 1, differences=tuple(differences))
         if track:
             track.advance(recorded)
+        memory = next_memory(plan, logits, recorded, seed, sample_index, history, mask, memory)
         history.append(recorded)
         fed = (recorded,)
         if on_progress:
