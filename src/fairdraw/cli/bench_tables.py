@@ -24,7 +24,7 @@ def print_tables(
     cores = f"{machine.cores} core{'s' if machine.cores != 1 else ''}"
     say(f"{machine.processor}, {cores}, {machine.system}; Python {machine.python}, {versions}")
     by = sorted(set(kernels.values()))
-    hint = "" if by == ["numba"] else "; FAIRDRAW_BACKEND=numba draws with kernels"
+    hint = "" if by == ["numba"] else "; unset FAIRDRAW_BACKEND for kernels"
     say(f"fairdraw {machine.fairdraw} draws with {' and '.join(by)}{hint}")
     say("Ratios travel between machines, times do not. Medians of interleaved turns; kernels are compiled, and short")
     say("draws follow one that is not timed, from the same row: a single row is in the cache, a batch is not.")
@@ -44,7 +44,7 @@ def print_tables(
     ]
     for (mode, batch, threads), group in groups(results).items():
         alone = "rows one by one" if batch == 1 else f"batch {batch}"
-        where = f"{alone}, {threads} thread{'s' if threads != 1 else ''}, microseconds a row, {group[0].clock}"
+        where = f"{alone}, {_threads(threads)}, microseconds a row, {group[0].clock}"
         print_table(f"{mode}: {where}\n({MODES[mode].plan})", columns, [_line(result, peers) for result in group])
 
 
@@ -80,7 +80,20 @@ def print_findings(found: Sequence[Finding], lost: Sequence[Loss]) -> None:
         lines = [(f.mode, f.rows, f.where, _digits(f.ratio)) for f in found if f.question == question]
         if lines:
             print_table(title, [("mode", "left"), ("rows", "left"), ("", "left"), ("times", "right")], lines)
-    for loss in lost:
-        case = loss.case
-        where = f"{case.mode}, V={case.vocab}, {case.rows} rows, batch {case.batch}, threads {case.threads}"
-        say(f"fairdraw is slower than {loss.peer}: {where}: {_digits(loss.ratio)} of its time")
+    lines = [
+        (
+            loss.peer,
+            loss.case.mode,
+            loss.case.rows,
+            f"V={loss.case.vocab}, batch {loss.case.batch}, {_threads(loss.case.threads)}",
+            _digits(loss.ratio),
+        )
+        for loss in lost
+    ]
+    if lines:
+        columns: list[tuple[str, Kind]] = [("peer", "left"), ("mode", "left"), ("rows", "left"), ("", "left")]
+        print_table("where a peer was faster: its time over fairdraw's", [*columns, ("times", "right")], lines)
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s' if count != 1 else ''}"
