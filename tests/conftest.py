@@ -7,6 +7,8 @@ import os
 # Before NumPy is imported: several BLAS threads on shared cores cost far more than they bring.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+# Tests start no compilers, unless they say so.
+os.environ.setdefault("FAIRDRAW_BACKEND", "numpy")
 
 from pathlib import Path
 

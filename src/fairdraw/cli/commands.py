@@ -16,6 +16,7 @@ from fairdraw.cli.flags import GENERAL, TEXT, WHOLE, SamplingFlags
 from fairdraw.cli.generate import generate_command
 from fairdraw.cli.inputs import Source
 from fairdraw.cli.redraw import redraw_command
+from fairdraw.cli.warmup import warmup_command
 from fairdraw.dialects import DIALECTS
 from fairdraw.logprobs import Meaning
 
@@ -183,3 +184,12 @@ def dialects(engine: str | None = None, /, *, as_json: Json = False) -> int:
         ``engine`` or ``engine@version``: show its variants, parameters, defaults and off values.
     """
     return dialects_command(engine, as_json=as_json)
+
+
+@app.command
+def warmup(*, as_json: Json = False) -> int:
+    """Compile every kernel and keep it on disk: later processes load it in a second and never compile.
+
+    Not needed: a kernel that is missing is compiled while NumPy draws the same tokens.
+    """
+    return warmup_command(as_json=as_json)
