@@ -7,7 +7,7 @@ what it would have drawn in one go.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,16 @@ from numpy.typing import NDArray
 
 from fairdraw.constraints.protocol import Constraint
 from fairdraw.context import Memory
-from fairdraw.domains import SEED, TokenIds, Whole, require
+from fairdraw.domains import SEED, Whole, require
 from fairdraw.errors import ParameterError
 from fairdraw.generation.constrained import draw_constrained, start_track
 from fairdraw.generation.memories import next_memory
+from fairdraw.generation.prompts import Prompt, encode_prompt
 from fairdraw.generation.result import Completion, FinishReason, Step
+from fairdraw.generation.speculation.looking import OneByOne, Rows
+from fairdraw.generation.speculation.settings import Speculation
+from fairdraw.generation.speculation.starting import Begun, begin
+from fairdraw.generation.speculation.tentative import Tentative
 from fairdraw.history import History
 from fairdraw.logprobs import Meaning, TokenLogprobs, logprobs
 from fairdraw.models.protocol import Model
@@ -28,14 +33,11 @@ from fairdraw.replay.engines import Replayer, replayer
 from fairdraw.replay.result import Replayed
 from fairdraw.sampling import sample
 from fairdraw.text.assembly import TextAssembler
-from fairdraw.text.chat_template import encode_chat
 from fairdraw.text.stop_strings import StopStrings
 
 Mask = NDArray[np.bool_] | None
 FAIRDRAW = "fairdraw"
 """The stream of the keyed race."""
-Prompt = str | Sequence[int] | Sequence[Mapping[str, str]]
-"""A user's message, token ids as they are, or a conversation of mappings with role and content."""
 
 
 def generate(
@@ -49,6 +51,7 @@ def generate(
     logprobs_mean: Meaning = "raw",
     stream: str = FAIRDRAW,
     constraint: Constraint | None = None,
+    speculation: Speculation | None = None,
 ) -> Completion:
     """Write a text and return it whole.
 
@@ -74,6 +77,8 @@ def generate(
     constraint : Constraint, optional
         What the text must be: the ids that it does not allow are masked before each draw, and the text ends where
         nothing may follow.  Prompt and special tokens are no part of it.
+    speculation : Speculation, optional
+        Guess ahead, so that the model is asked less often. By default the text has the same bits as without.
 
     Returns
     -------
@@ -99,6 +104,7 @@ def generate(
         logprobs_mean=logprobs_mean,
         stream=stream,
         constraint=constraint,
+        speculation=speculation,
     )
     for _ in generation:
         pass
@@ -116,6 +122,7 @@ def start(
     logprobs_mean: Meaning = "raw",
     stream: str = FAIRDRAW,
     constraint: Constraint | None = None,
+    speculation: Speculation | None = None,
 ) -> Generation:
     """Begin a text that arrives in steps; parameters as in `generate`.
 
@@ -140,6 +147,9 @@ def start(
         raise ParameterError(
             "constraint", constraint.name, f"None for {stream}'s own tokens", "they are drawn unmasked"
         )
+    if speculation is not None and speculation.way != "match" and stream != FAIRDRAW:
+        hint = "accepting and rejecting draws with fairdraw's noise"
+        raise ParameterError("speculation.way", speculation.way, f"match for {stream}'s own tokens", hint)
     limit = plan.limits.max_tokens if max_tokens is None else require("max_tokens", max_tokens, Whole(0))
     return Generation(
         model=model,
@@ -151,27 +161,8 @@ def start(
         logprobs_mean=logprobs_mean,
         stream=stream,
         constraint=constraint,
+        speculation=speculation,
     )
-
-
-def encode_prompt(model: Model, prompt: Prompt) -> list[int]:
-    """Token ids of a prompt; at least one.
-
-    Raises
-    ------
-    ParameterError
-        The prompt is empty, or an id is not the model's.
-    """
-    if isinstance(prompt, str):
-        return encode_chat(model.tokenizer, [{"role": "user", "content": prompt}])
-    if isinstance(prompt, Sequence) and prompt and isinstance(prompt[0], Mapping):
-        return encode_chat(model.tokenizer, prompt)  # type: ignore[arg-type]
-    ids = list(require("prompt", prompt, TokenIds()))  # type: ignore[call-overload]
-    if not ids:
-        raise ParameterError("prompt", "none", "at least one token id", "a text needs a token to go on from")
-    if max(ids) >= model.facts.vocab_size:
-        raise ParameterError("prompt", max(ids), f"token ids in 0..{model.facts.vocab_size - 1}")
-    return ids
 
 
 def drawer(
@@ -221,10 +212,12 @@ class Generation:
     logprobs_mean: Meaning
     stream: str
     constraint: Constraint | None = None
+    speculation: Speculation | None = None
 
     def __post_init__(self) -> None:
         self._track = start_track(self.constraint, self.model, self.plan) if self.constraint else None
         self._memory: Memory | None = None
+        self._speculated: Begun | None = None
         self._drawer = drawer(self.stream, self.plan, self.seed, self.sample_index, lambda: self._memory)
         self.doubts: list[tuple[int, str]] = []
         limits = self.plan.limits
@@ -261,19 +254,20 @@ class Generation:
             sample_index=self.sample_index,
             model=self.model.name,
             plan=self.plan,
-            stream=self.stream,
+            stream=self._whose(),
             doubts=tuple(self.doubts),
+            speculated=self._speculated.report() if self._speculated else None,
             constraint=self.constraint.to_json() if self.constraint else None,
             fulfilled=self._fulfilled(),
         )
 
     def _run(self) -> Iterator[Step]:
-        session, history = self.model.start(), History(prompt=self.prompt_tokens)
-        fed: Sequence[int] = self.prompt_tokens
+        rows, history = self._rows(), History(prompt=self.prompt_tokens)
         while len(self.tokens) < self.most:
-            logits = session.feed(fed)
+            text = Tentative(history, self._track, self._memory)
+            logits = rows.next(text)
             mask = self._track.mask() if self._track else None
-            drawn = self._draw(logits, history, mask)
+            drawn = self._draw(logits, text, mask)
             if drawn.doubt:
                 self.doubts.append((len(self.tokens), drawn.doubt))
             report = self._report(logits, drawn.token, history, mask)
@@ -284,14 +278,40 @@ class Generation:
             if self._track:
                 self._track.advance(drawn.token)
             self.tokens.append(drawn.token)
-            fed = (drawn.token,)
+            rows.take(drawn.token)
             step = self._step(drawn.token, report)
             yield step
             if step.finish_reason is not None:
                 return
         yield self._end("length", None)
 
-    def _draw(self, logits: object, history: History, mask: Mask) -> Replayed:
+    def _rows(self) -> Rows:
+        """Where the logits come from."""
+        if self.speculation is None:
+            return OneByOne(session=self.model.start(), pending=self.prompt_tokens)
+        self._speculated = begin(
+            self.speculation,
+            self.model,
+            self.plan,
+            prompt_tokens=self.prompt_tokens,
+            seed=self.seed,
+            sample_index=self.sample_index,
+            most=self.most,
+        )
+        return self._speculated.rows
+
+    def _whose(self) -> str:
+        if self.speculation is None or self.speculation.way == "match":
+            return self.stream
+        # Accepted and rejected tokens follow the plan's law, and are not those that it draws by itself.
+        return f"{self.stream} {self.speculation.way}"
+
+    def _draw(self, logits: object, text: Tentative, mask: Mask) -> Replayed:
+        history = text.history
+        if self._speculated:
+            if self._speculated.verify:
+                return self._speculated.verify(logits, text)
+            self._speculated.measure(logits, text)
         if self._track is None or mask is None:
             return self._drawer(logits, history)
         return draw_constrained(
