@@ -16,6 +16,7 @@ from fairdraw.cli.flags import GENERAL, TEXT, WHOLE, SamplingFlags
 from fairdraw.cli.generate import generate_command
 from fairdraw.cli.inputs import Source
 from fairdraw.cli.redraw import redraw_command
+from fairdraw.cli.speculation import SpeculationFlags
 from fairdraw.cli.warmup import warmup_command
 from fairdraw.dialects import DIALECTS
 from fairdraw.logprobs import Meaning
@@ -47,6 +48,7 @@ def generate(
     params: Flags = SamplingFlags(),  # noqa: B008
     logprobs_mean: Annotated[Meaning | None, Parameter(group=TEXT)] = None,
     constraints: Annotated[ConstraintFlags, Parameter(name="*")] = ConstraintFlags(),  # noqa: B008
+    guessing: Annotated[SpeculationFlags, Parameter(name="*")] = SpeculationFlags(),  # noqa: B008
     model: Annotated[str, General] = "smollm2",
     prompt_format: Annotated[Literal["chat", "text"], Parameter(name="--format", group=GENERAL)] = "chat",
     replay: Annotated[str | None, General] = None,
@@ -82,6 +84,7 @@ def generate(
         replay=replay,
         logprobs_mean=logprobs_mean,
         constraint=constraints.constraint(replay=replay),
+        speculation=guessing.speculation(),
         as_json=as_json,
     )
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from fairdraw.cli.flags import MAX_TOKENS
 from fairdraw.cli.inputs import plan_from
 from fairdraw.cli.output import Kind, print_json, print_table, words
+from fairdraw.cli.speculation import worth
 from fairdraw.constraints.protocol import Constraint
 from fairdraw.context import ModelFacts
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError, PlanError
 from fairdraw.generation.loop import FAIRDRAW, Generation, drawer, start
 from fairdraw.generation.result import Completion
+from fairdraw.generation.speculation.settings import Speculation
 from fairdraw.logprobs import Alternative, Meaning
 from fairdraw.models import Model, load
 from fairdraw.params import SamplingParams
@@ -43,6 +45,7 @@ def generate_command(
     replay: str | None,
     logprobs_mean: Meaning | None,
     constraint: Constraint | None,
+    speculation: Speculation | None,
     as_json: bool,
 ) -> int:
     """Write ``n`` texts; the text goes to stdout, seed and figures to stderr."""
@@ -72,6 +75,7 @@ def generate_command(
             logprobs_mean=logprobs_mean or "raw",
             stream=replay or FAIRDRAW,
             constraint=constraint,
+            speculation=speculation,
         )
         seed = generation.seed
         if count > 1 and not as_json:
@@ -118,6 +122,8 @@ def _report(timed: _Timed, model: Model) -> None:
         words("the text was cut before it was what the constraint asks for")
     for step, why in done.doubts:
         words(f"token {step}: {why}")
+    if done.speculated:
+        words(worth(done.speculated))
     whose = "" if done.stream == FAIRDRAW else f"tokens of {done.stream} | "
     seed = "greedy" if isinstance(done.plan.draw, Greedy) else f"seed {done.seed}"
     words(f"{whose}{done.plan} | {seed} | {count} {why} | {speed:.1f} tokens/s")
