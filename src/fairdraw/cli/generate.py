@@ -61,14 +61,13 @@ def generate_command(
     limits = replace(chosen.limits, n=1)
     seed = params.seed if params.seed is not None else limits.seed
     limit = params.max_tokens if params.max_tokens is not None else limits.max_tokens
-    one = replace(chosen, limits=limits)
     done: list[_Timed] = []
     count = params.n or chosen.limits.n
     for index in range(count):
         generation = start(
             loaded,
             prompt if prompt_format == "chat" else loaded.tokenizer.encode(prompt),
-            one,
+            replace(chosen, limits=limits),
             seed=seed,
             sample_index=index,
             max_tokens=MAX_TOKENS if limit is None else limit,
