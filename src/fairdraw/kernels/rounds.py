@@ -196,6 +196,7 @@ def _search(
         place = int(np.searchsorted(sums, need))
         if place == BUCKETS:
             return cut
+        assert buckets.counts[place], "the shards' answers contradict each other"
         before = int(sums[place - 1]) if place else before
         first += place * width
         last = min(last, first + width - 1)

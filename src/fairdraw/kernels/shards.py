@@ -139,7 +139,7 @@ class Shard:
         for number, stage in enumerate(edits, 1):
             if refusal is None:
                 row, refusal = _edited(row, stage, number, first, context, vocab)
-            counts.append(row.kept.size if refusal is None else 0)
+            counts.append(row.kept.size)
         ids, scores = row.kept + first, row.scores[row.kept]
         best = np.sort(encode(scores, ids))[:1]
         return cls(ids=ids, scores=scores, summary=Summary(counts=np.array(counts), best=best, refusal=refusal))
