@@ -22,6 +22,9 @@ from fairdraw.without_replacement import Arrived, arrivals
 if TYPE_CHECKING:
     from fairdraw.generation.loop import generate
     from fairdraw.generation.result import Completion
+    from fairdraw.generation.speculation.drafts.lookup import PromptLookup
+    from fairdraw.generation.speculation.drafts.models import FirstLayers, ModelDraft
+    from fairdraw.generation.speculation.settings import Speculation
     from fairdraw.models.loading import load as load_model
     from fairdraw.verify.comparison import Comparison, compare
     from fairdraw.verify.redrawing import Redrawing, redraw
@@ -36,16 +39,20 @@ __all__ = [
     "Drawn",
     "DrawnBatch",
     "FairdrawError",
+    "FirstLayers",
     "History",
     "Limits",
     "LogitsError",
+    "ModelDraft",
     "ModelFacts",
     "ParameterError",
     "Plan",
     "PlanError",
+    "PromptLookup",
     "Redrawing",
     "SamplingParams",
     "ShardedDrawn",
+    "Speculation",
     "UnavailableError",
     "Weights",
     "arrivals",
@@ -65,7 +72,11 @@ __all__ = [
 _LATER = {
     "Comparison": ("fairdraw.verify.comparison", "Comparison"),
     "Completion": ("fairdraw.generation.result", "Completion"),
+    "FirstLayers": ("fairdraw.generation.speculation.drafts.models", "FirstLayers"),
+    "ModelDraft": ("fairdraw.generation.speculation.drafts.models", "ModelDraft"),
+    "PromptLookup": ("fairdraw.generation.speculation.drafts.lookup", "PromptLookup"),
     "Redrawing": ("fairdraw.verify.redrawing", "Redrawing"),
+    "Speculation": ("fairdraw.generation.speculation.settings", "Speculation"),
     "compare": ("fairdraw.verify.comparison", "compare"),
     "generate": ("fairdraw.generation.loop", "generate"),
     "load_model": ("fairdraw.models.loading", "load"),
