@@ -123,6 +123,7 @@ def test_a_broken_numba_is_said_once_and_numpy_draws_on(tmp_path: Path, broken: 
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     tokens = until_ready(1)
+    assert "top_k" in backends._ASKED
     backends._DRAWN["top_k"] = 1000
     fd.sample(fd.Plan.parse("fairdraw: top_k=2"), row, seed=1, position=1)
 assert [str(one.message) for one in told] == [
