@@ -79,3 +79,8 @@ def decode(codes: Codes) -> tuple[Scores, Ids]:
     key = (codes >> np.uint64(32)).astype(np.uint32).view(np.int32) ^ _MAGNITUDE
     scores = (key ^ ((key >> _SIGN) & _MAGNITUDE)).view(np.float32)
     return scores, (codes & np.uint64(KEY - 1)).astype(np.int64)
+
+
+def best_codes(codes: Codes, most: int) -> Codes:
+    """The first codes in the total order, ascending; fewer if there are fewer."""
+    return np.sort(codes if codes.size <= most else np.partition(codes, most - 1)[:most])

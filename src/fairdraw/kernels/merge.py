@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.errors import FairdrawError
-from fairdraw.kernels.codes import Codes
+from fairdraw.kernels.codes import Codes, best_codes
 from fairdraw.masses import Ids
 
 
@@ -103,12 +103,12 @@ def merge(one: Partial, other: Partial) -> Partial:
     """
     match one, other:
         case Summary(), Summary():
-            best = np.sort(np.concatenate([one.best, other.best]))[:1]
+            best = best_codes(np.concatenate([one.best, other.best]), 1)
             refusal = _first(one.refusal, other.refusal)
             return Summary(counts=one.counts + other.counts, best=best, refusal=refusal)
         case Listed(), Listed():
             assert one.most == other.most
-            return Listed(codes=np.sort(np.concatenate([one.codes, other.codes]))[: one.most], most=one.most)
+            return Listed(codes=best_codes(np.concatenate([one.codes, other.codes]), one.most), most=one.most)
         case Buckets(), Buckets():
             return Buckets(counts=one.counts + other.counts, masses=one.masses + other.masses)
         case Shares(), Shares():

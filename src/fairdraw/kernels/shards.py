@@ -23,7 +23,7 @@ import numpy as np
 from fairdraw.arrays import broken_entry
 from fairdraw.context import Context
 from fairdraw.errors import FairdrawError, LogitsError
-from fairdraw.kernels.codes import NO_CUT, Codes, Cut, decode, encode
+from fairdraw.kernels.codes import NO_CUT, Codes, Cut, best_codes, decode, encode
 from fairdraw.kernels.merge import Arrivals, Buckets, Found, Listed, Partial, Refusal, Shares, Summary, first_arrivals
 from fairdraw.masses import Ids, IntegerMasses, Scores
 from fairdraw.readings import stage_error
@@ -141,7 +141,7 @@ class Shard:
                 row, refusal = _edited(row, stage, number, first, context, vocab)
             counts.append(row.kept.size)
         ids, scores = row.kept + first, row.scores[row.kept]
-        best = np.sort(encode(scores, ids))[:1]
+        best = best_codes(encode(scores, ids), 1)
         return cls(ids=ids, scores=scores, summary=Summary(counts=np.array(counts), best=best, refusal=refusal))
 
     @classmethod
@@ -158,7 +158,7 @@ class Shard:
             case Summarise():
                 return self.summary
             case List(most=most):
-                return Listed(codes=np.sort(self._inside(question.cut))[:most], most=most)
+                return Listed(codes=best_codes(self._inside(question.cut), most), most=most)
             case Refine():
                 return self._refine(question)
             case Weigh(measure=measure):
