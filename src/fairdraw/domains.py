@@ -5,6 +5,7 @@ A domain has a text, the end of "must be ...", and a test.  Booleans are never n
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -290,6 +291,35 @@ class BiasMap:
         pairs = _pairs(value)
         assert pairs is not None
         return tuple(sorted((int(token), float(bias)) for token, bias in pairs))  # type: ignore[call-overload, arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceBiasMap:
+    """Sequences of token ids and what is added where one is completed: a mapping (keys may be JSON) or pairs."""
+
+    text: str = "a mapping from non-empty lists of token ids to a finite number"
+
+    def holds(self, value: object) -> bool:
+        """Whether every sequence and every bias is allowed, and no sequence comes twice."""
+        pairs = _sequence_pairs(value)
+        if pairs is None:
+            return False
+        allowed = TokenSequences().holds([ids for ids, _ in pairs]) and all(Real().holds(bias) for _, bias in pairs)
+        return allowed and len({TokenIds().clean(ids) for ids, _ in pairs}) == len(pairs)
+
+    def clean(self, value: object) -> tuple[tuple[tuple[int, ...], float], ...]:
+        """The pairs (sequence, bias), in the order given."""
+        pairs = _sequence_pairs(value)
+        assert pairs is not None
+        return tuple((TokenIds().clean(ids), float(bias)) for ids, bias in pairs)  # type: ignore[arg-type]
+
+
+def _sequence_pairs(value: object) -> list[tuple[object, object]] | None:
+    pairs = _pairs(value)
+    try:
+        return None if pairs is None else [(json.loads(i) if isinstance(i, str) else i, b) for i, b in pairs]
+    except json.JSONDecodeError:
+        return None
 
 
 def _items(value: object) -> Sequence[object]:

@@ -14,7 +14,19 @@ from fairdraw.context import Context
 from fairdraw.draws import DRAWS
 from fairdraw.masses import IntegerMasses, RealMasses
 from fairdraw.rows import Row
-from fairdraw.stages import STAGES, Checkpoint, CutStage, EditStage, ForbidStage, MinP, Stage, TopK, TopP, Typical
+from fairdraw.stages import (
+    STAGES,
+    Checkpoint,
+    CutStage,
+    EditStage,
+    ForbidStage,
+    MinP,
+    Stage,
+    StatefulStage,
+    TopK,
+    TopP,
+    Typical,
+)
 
 VOCAB = 64
 PARTS = [*STAGES.values(), *DRAWS.values()]
@@ -38,10 +50,17 @@ def plan_of(stage: Stage) -> fd.Plan:
     return fd.Plan.of(*((Checkpoint(),) if getattr(stage, "mass", "") == "raw" else ()), stage)
 
 
+def beside(stage: Stage, logits: list) -> dict:
+    """What a call passes for a stage that remembers, or that reads a second row."""
+    if stage.name == "guidance":
+        return {"second": np.nan_to_num(np.float32(logits)[::-1], neginf=-5.0)}
+    return {"memory": {}} if isinstance(stage, StatefulStage) else {}
+
+
 def law_of(stage: Stage, logits: list, history: fd.History) -> fd.Weights:
     """A list of ids may leave nothing, a number may be too extreme for float32, a k beyond the row be refused."""
     try:
-        return fd.law(plan_of(stage), logits, history=history)
+        return fd.law(plan_of(stage), logits, history=history, **beside(stage, logits))
     except (fd.LogitsError, fd.ParameterError) as problem:
         words = str(problem)
     assert f"logits after {stage.name}," in words or "top_k.k must be at most" in words
@@ -98,7 +117,8 @@ def test_its_law_sums_to_1_and_never_leaves_an_empty_row(kind, data, logits, his
 def test_what_is_drawn_after_it_is_in_its_law(kind, data, logits, history):
     stage = data.draw(filled(kind))
     weights = law_of(stage, logits, history)
-    tokens = fd.sample_many(plan_of(stage), logits, seed=3, positions=range(30), history=history)
+    given_too = beside(stage, logits)
+    tokens = fd.sample_many(plan_of(stage), logits, seed=3, positions=range(30), history=history, **given_too)
     # The trace is one branch's; a kept token may be too light to have a probability.
     assert np.isin(tokens, np.union1d(weights.support, weights.trace[-1].row.kept)).all()
 
@@ -161,7 +181,8 @@ def test_it_is_a_pure_function_of_row_and_context(kind, data, logits, history):
     rows = [Row.of(scores, IntegerMasses) for _ in range(2)]
     if getattr(stage, "mass", "") == "raw":
         rows = [row.checkpoint("raw") for row in rows]
-    first, second = (stage.apply(row, Context(history=history)) for row in rows)
+    context = Context(history=history, second=beside(stage, logits).get("second"))
+    first, second = (stage.apply(row, context) for row in rows)
     assert np.array_equal(first.kept, second.kept)
     assert np.array_equal(first.scores, second.scores)
     assert np.array_equal(scores, before)

@@ -2,7 +2,19 @@
 
 import hypothesis.strategies as st
 
-from fairdraw.domains import BiasMap, Choice, Domain, Real, StrictReal, Texts, TokenIds, TokenSequences, Truth, Whole
+from fairdraw.domains import (
+    BiasMap,
+    Choice,
+    Domain,
+    Real,
+    SequenceBiasMap,
+    StrictReal,
+    Texts,
+    TokenIds,
+    TokenSequences,
+    Truth,
+    Whole,
+)
 
 IDS = st.integers(0, 63)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -30,6 +42,9 @@ def values(domain: Domain) -> st.SearchStrategy:
             return st.lists(st.lists(IDS, min_size=1, max_size=3), min_size=domain.least, max_size=3)
         case Texts():
             return st.one_of(TEXTS, st.lists(TEXTS, max_size=3))
+        case SequenceBiasMap():
+            sequences = st.lists(IDS, min_size=1, max_size=3).map(tuple)
+            return st.dictionaries(sequences, st.floats(-100, 100), max_size=3)
         case BiasMap():
             bias = st.floats(-100, 100)
             return st.one_of(st.dictionaries(IDS, bias, max_size=3), st.dictionaries(IDS.map(str), bias, max_size=3))

@@ -12,12 +12,19 @@ from fairdraw.stages.dry import Dry
 from fairdraw.stages.dynamic_temperature import DynamicTemperature
 from fairdraw.stages.epsilon import Epsilon
 from fairdraw.stages.eta import Eta
+from fairdraw.stages.forced_tokens import ForcedTokens, SuppressedTokens
+from fairdraw.stages.guidance import Guidance
+from fairdraw.stages.knapsack_top_p import KnapsackTopP
+from fairdraw.stages.length_decay import LengthDecay
 from fairdraw.stages.logit_bias import LogitBias
 from fairdraw.stages.masks import AllowedIds, Mask, MinTokens
 from fairdraw.stages.min_p import MinP
 from fairdraw.stages.mirostat import Mirostat1, Mirostat2
+from fairdraw.stages.no_repeat_ngram import NoRepeatNgram
 from fairdraw.stages.penalties import PresenceFrequencyPenalty, RepetitionPenalty
+from fairdraw.stages.sequence_bias import SequenceBias
 from fairdraw.stages.smoothing import Smoothing
+from fairdraw.stages.spare_min_p import SpareMinP
 from fairdraw.stages.tail_free import TailFree
 from fairdraw.stages.temperature import Temperature
 from fairdraw.stages.top_a import TopA
@@ -27,6 +34,7 @@ from fairdraw.stages.top_n_sigma import TopNSigma
 from fairdraw.stages.top_p import TopP
 from fairdraw.stages.top_p_decay import TopPDecay
 from fairdraw.stages.typical import Typical
+from fairdraw.stages.watermark import Watermark
 from fairdraw.stages.xtc import Xtc, XtcAverage
 
 STAGES: MappingProxyType[str, type[Stage]] = MappingProxyType(
@@ -61,6 +69,15 @@ STAGES: MappingProxyType[str, type[Stage]] = MappingProxyType(
             TopPDecay,
             Xtc,
             XtcAverage,
+            NoRepeatNgram,
+            SequenceBias,
+            LengthDecay,
+            ForcedTokens,
+            SuppressedTokens,
+            Guidance,
+            KnapsackTopP,
+            SpareMinP,
+            Watermark,
         )
     }
 )
@@ -80,17 +97,25 @@ __all__ = [
     "Eta",
     "FilterStage",
     "ForbidStage",
+    "ForcedTokens",
+    "Guidance",
+    "KnapsackTopP",
+    "LengthDecay",
     "LogitBias",
     "Mask",
     "MinP",
     "MinTokens",
     "Mirostat1",
     "Mirostat2",
+    "NoRepeatNgram",
     "PresenceFrequencyPenalty",
     "RepetitionPenalty",
+    "SequenceBias",
     "Smoothing",
+    "SpareMinP",
     "Stage",
     "StatefulStage",
+    "SuppressedTokens",
     "TailFree",
     "Temperature",
     "TopA",
@@ -100,6 +125,7 @@ __all__ = [
     "TopP",
     "TopPDecay",
     "Typical",
+    "Watermark",
     "Xtc",
     "XtcAverage",
 ]
