@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fairdraw.generation.speculation.block import Block
 from fairdraw.generation.speculation.bounds import coupled_bound, lossless_bound
@@ -76,6 +78,37 @@ def test_in_fractions_the_law_is_the_targets_exactly():
         played, chances = outcomes(lambda chance, rule=rule: play_chain(rule, rows(p), rows(q), 2, chance))
         law = joint_law(played.tokens, chances, 3)
         assert law.tolist() == [[[a * b * c for c in p] for b in p] for a in p]
+
+
+@st.composite
+def rows_with_gaps(draw):
+    """Two laws of three tokens at each of three positions; some tokens cannot be drawn."""
+    weights = draw(st.lists(st.integers(0, 5), min_size=18, max_size=18))
+    rows = np.array(weights, float).reshape(2, 3, 3)
+    rows[rows.sum(axis=-1) == 0] = 1.0
+    return rows / rows.sum(axis=-1, keepdims=True)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(rows_with_gaps(), st.sampled_from([TokenWise(), Block()]))
+def test_tokens_that_one_side_cannot_draw_change_nothing(rows, rule):
+    def at_position(which):
+        return lambda tokens: np.broadcast_to(rows[which][tokens.shape[-1]], (*tokens.shape[:-1], 3))
+
+    played, chances = outcomes(lambda chance: play_chain(rule, at_position(0), at_position(1), 2, chance))
+    first, second, third = rows[0]
+    exact = first[:, None, None] * second[:, None] * third
+    assert total_variation(joint_law(played.tokens, chances, 3), exact) <= 1e-12
+
+
+def test_a_long_tail_keeps_its_law_token_by_token():
+    ranks = np.arange(32768)
+    p = (ranks + 2.7) ** -1.1 / ((ranks + 2.7) ** -1.1).sum()
+    for q in (p[::-1].copy(), np.roll(p, 7), (ranks + 5.0) ** -1.5 / ((ranks + 5.0) ** -1.5).sum()):
+        accepted = q * TokenWise().acceptance(p, q, ranks)
+        law = accepted + (1 - accepted.sum()) * TokenWise().residual(p, q)
+        assert total_variation(law, p) <= 1e-12
+        assert accepted.sum() == pytest.approx(float(lossless_bound(p, q)), abs=1e-12)
 
 
 @pytest.mark.parametrize("target", TARGETS)

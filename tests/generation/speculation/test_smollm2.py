@@ -23,10 +23,10 @@ PROMPTS = [
     *(f"Which words are in this text? {line}" for line in LINES),
     *(f"Translate this text into French: {line}" for line in LINES),
 ]
-PLAIN = "fairdraw: temperature=0.7 top_k=40 top_p=0.9 max_tokens=16"
+PLAIN = "fairdraw: temperature=0.7 top_k=40 top_p=0.9 max_tokens=12"
 STAGES = (
     "fairdraw: temperature=0.8 min_p=0.05 repetition_penalty=1.1 presence_penalty=0.1 frequency_penalty=0.1 "
-    'logit_bias={"504":1.0,"28":-0.5} max_tokens=16'
+    'logit_bias={"504":1.0,"28":-0.5} max_tokens=12'
 )
 SENTENCES = Regex(r"([A-Z][a-z ,']{3,60}\. ){1,8}")
 
