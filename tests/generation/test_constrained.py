@@ -77,3 +77,8 @@ def test_an_engines_own_generator_draws_without_constraints():
     plan = fd.Plan.parse("candle: All temperature=1.0")
     with pytest.raises(fd.ParameterError, match="None for candle's own tokens"):
         start(saying([1], TEXTS), [5], plan, seed=1, stream="candle", constraint=Choice(("yes",)))
+
+
+def test_what_is_no_constraint_is_refused_with_an_example():
+    with pytest.raises(fd.ParameterError, match=r"constraint must be a Constraint, got 'yes'\nhint: .*Choice"):
+        start(saying([1], TEXTS), [5], GREEDY, seed=1, constraint="yes")

@@ -25,6 +25,9 @@ def start_track(constraint: Constraint, model: Model, plan: Plan) -> Track:
     ParameterError
         The plan has no mask stage, or the constraint is malformed.
     """
+    if not hasattr(constraint, "start"):
+        hint = 'for instance fairdraw.constraints.choice.Choice(("yes", "no"))'
+        raise ParameterError("constraint", constraint, "a Constraint", hint)
     if not any(stage.name == "mask" for stage in plan.stages):
         hint = "put Mask() where in the plan the mask acts"
         raise ParameterError("constraint", constraint.name, "None for a plan without a mask stage", hint)
