@@ -138,6 +138,17 @@ def test_rows_of_a_file_are_measured_alone_or_beside_others(cli, rows_npy):
     assert [line[:2] for line in both if len(line) == 6 and line[0].isdigit()] == [["6", "file"], ["9", "flat"]]
 
 
+@pytest.mark.parametrize(
+    ("given", "repeats", "bounded"),
+    [([], 15, True), (["--repeats", "40"], 40, False), (["--size", "full"], 31, True)],
+)
+def test_repeats_that_are_asked_for_are_made_however_slow_a_contender_is(cli, monkeypatch, given, repeats, bounded):
+    seen = []
+    monkeypatch.setattr("fairdraw.cli.bench.run_cases", lambda cases, peers, **rest: seen.append(rest) or [])
+    assert cli("bench", "--peers", "none", *given).code == 0
+    assert (seen[0]["repeats"], seen[0]["budget_ns"] is not None) == (repeats, bounded)
+
+
 def test_none_and_names_choose_the_peers(cli, measured, no_torch):
     assert "peer" not in [line[0] for line in lines_of(cli("bench", *SMALL, "--peers", "none").out) if line]
     out = cli("bench", *SMALL, "--peers", "candle").out

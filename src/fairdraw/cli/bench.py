@@ -96,7 +96,7 @@ def bench_command(asked: Bench, *, to_json: str | None) -> int:
     able = [name for name in names if name not in missing]
     words("waiting for the kernels")
     kernels = wait_for_kernels(list(dict.fromkeys(case.mode for case in cases)))
-    words(f"{len(cases)} cases")
+    words(f"{len(cases)} case{'s' if len(cases) != 1 else ''}")
     with progress("Measuring", len(cases)) as show:
         results = list(
             run_cases(
