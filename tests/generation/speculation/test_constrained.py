@@ -13,6 +13,7 @@ from fairdraw.constraints.tracking import Track
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.generation.loop import generate
 from fairdraw.generation.speculation import starting
+from fairdraw.generation.speculation.tree import Candidate, Tree
 from generation.speculation.scripted import every_run
 from generation.speculation.toys import PrefixModel
 
@@ -20,7 +21,23 @@ PLAN = fd.Plan.parse("fairdraw: repetition_penalty=1.2")
 TEXTS = Choice(("bcbc", "bd", "ccd", "ccb"))
 PROMPT = [1, 2, 1]
 ANOTHER = fd.ModelDraft(model=PrefixModel(seed=9, vocab=4, ends=(0,)))
-DRAFTS = {"lookup": fd.PromptLookup(), "another": ANOTHER}
+
+
+class Stubborn:
+    """A draft that knows no constraint: always the same two tokens."""
+
+    name = "stubborn"
+
+    def start(self, target):
+        return self
+
+    def propose(self, request):
+        tokens = (3, 2)[: len(request.widths)]
+        candidates = tuple(Candidate(token=token) for token in tokens)
+        return Tree(candidates=candidates, parents=tuple(range(-1, len(tokens) - 1)))
+
+
+DRAFTS = {"stubborn": Stubborn(), "lookup": fd.PromptLookup(), "another": ANOTHER}
 
 
 def model() -> PrefixModel:

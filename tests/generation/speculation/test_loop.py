@@ -12,9 +12,11 @@ import pytest
 import fairdraw as fd
 from fairdraw.generation.loop import generate, start
 from fairdraw.generation.speculation import starting
+from fairdraw.generation.speculation.chance import KeyedChance
 from fairdraw.generation.speculation.drafts import FirstLayers, PromptLookup
 from fairdraw.generation.speculation.drafts.models import ModelDraft
 from fairdraw.generation.speculation.settings import Speculation
+from fairdraw.streams.noise import Purpose
 from generation.speculation.scripted import every_run
 from generation.speculation.toys import PrefixModel
 from generation.toy import saying
@@ -175,6 +177,65 @@ def test_nothing_is_guessed_beyond_the_last_token_an_end_or_the_context():
     capped = PrefixModel()
     generate(capped, [1, 2, 3], plan, seed=5, max_tokens=4, speculation=itself)
     assert [len(fed) for fed in capped.fed] == [3, 3]
+
+
+def test_a_tree_that_does_not_fit_the_context_is_not_looked_at():
+    plan = fd.Plan.parse("fairdraw: temperature=1.0")
+    for context in range(5, 16):
+        texts = [
+            generate(PrefixModel(context_length=context), [1, 2, 3], plan, seed=5, speculation=speculation).tokens
+            for speculation in (None, Speculation(draft=DRAFTS["itself"], tokens=3, widths=(2, 2, 2)))
+        ]
+        assert len(texts[0]) == context - 3
+        assert texts[0] == texts[1]
+
+
+def test_nothing_is_guessed_after_a_token_that_ends_the_text():
+    ends, plan = (0, 1, 2, 3), fd.Plan.parse("fairdraw: temperature=1.0")
+    guessed = []
+    for seed in range(20):
+        model = PrefixModel(ends=ends[:2])
+        stopped = fd.Plan.resolve({"stop_token_ids": [2, 3]}) if seed % 2 else plan
+        itself = Speculation(draft=ModelDraft(model=PrefixModel()), tokens=6)
+        generate(model, [4, 5, 6], stopped, seed=seed, max_tokens=30, speculation=itself)
+        wanted = ends if seed % 2 else ends[:2]
+        guessed += [fed for fed in model.fed[1:] if set(wanted) & set(fed)]
+        assert all(not set(wanted) & set(fed[:-1]) for fed in model.fed[1:])
+    assert len(guessed) > 5
+
+
+class Recording(KeyedChance):
+    """Keyed noise that counts what it is asked for."""
+
+    def __init__(self):
+        super().__init__(seed=5)
+        self.asked = Counter()
+
+    def tokens(self, weights, count, *, purpose, position):
+        self.asked[purpose] += count
+        return super().tokens(weights, count, purpose=purpose, position=position)
+
+
+@pytest.mark.parametrize("way", ["accept", "block"])
+def test_draft_residual_and_bonus_use_noise_of_their_own(way, monkeypatch):
+    begin, chance = starting.begin, Recording()
+    monkeypatch.setattr("fairdraw.generation.loop.begin", lambda *a, **k: begin(*a, **k, chance=chance))
+    # The last look ahead is 4 tokens before the end, so that none is cut off.
+    done = text(
+        fd.Plan.parse("fairdraw: ignore_eos=true"), Speculation(draft=DRAFTS["another"], way=way), max_tokens=40
+    )
+    counts, asked = done.speculated, chance.asked
+    assert asked[Purpose.DRAFT] == counts.proposed
+    assert asked[Purpose.RESIDUAL] == counts.reached - counts.accepted > 5
+    assert asked[Purpose.BONUS] >= 1
+    assert asked[Purpose.BONUS] + asked[Purpose.RESIDUAL] in (counts.target_steps, counts.target_steps - 1)
+    assert set(asked) == {Purpose.DRAFT, Purpose.RESIDUAL, Purpose.BONUS}
+
+
+def test_equal_siblings_are_drafted_from_the_same_place():
+    setting = Speculation(draft=ModelDraft(model=PrefixModel(seed=9)), way="accept", widths=(4, 3), tokens=3, siblings="independent")  # fmt: skip  # noqa: E501
+    done = text(fd.Plan.parse("fairdraw: temperature=0.3"), setting)
+    assert done.speculated.accepted > 0
 
 
 def test_a_model_that_cannot_look_ahead_is_refused_with_a_hint():

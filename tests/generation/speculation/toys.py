@@ -23,7 +23,9 @@ class PrefixSession:
         return len(self.tokens)
 
     def feed(self, tokens: Sequence[int]) -> np.ndarray:
+        assert tokens, "a feed needs a token"
         self.tokens.extend(tokens)
+        self.check()
         self.looked = 0
         self.model.fed.append(tuple(tokens))
         self.hidden = np.array(tokens, np.float32)[:, None]
@@ -36,9 +38,13 @@ class PrefixSession:
         for token, parent in zip(tokens, parents, strict=True):
             ways.append([*(ways[parent] if parent >= 0 else self.tokens), token])
         self.tokens.extend(tokens)
+        self.check()
         self.looked = len(tokens)
         self.hidden = np.array(tokens, np.float32)[:, None]
         return np.stack([self.model.row(way) for way in ways])
+
+    def check(self) -> None:
+        assert len(self.tokens) <= (self.model.context_length or 1 << 32), "more tokens than the context holds"
 
     def keep(self, way: Sequence[int]) -> None:
         assert list(way) == sorted(set(way))

@@ -78,9 +78,8 @@ class AcceptBlock:
     def _decide(self, text: Tentative) -> list[tuple[int, Reals]]:
         start, chain = text.position, self._chain()
         targets = self._laws(text, chain)
-        known = len(targets)
         # Where the stages leave nothing the text cannot go on, so any law will do there.
-        filled = np.stack([*targets, *[targets[-1]] * (len(chain) + 1 - known)])
+        filled = np.stack([*targets, *[targets[-1]] * (len(chain) + 1 - len(targets))])
         laws = np.reshape([_drawn_from(c, filled.shape[-1]) for c in chain], (len(chain), filled.shape[-1]))
         accepted, rest = self.rule.verify_chain(
             filled,
@@ -89,10 +88,9 @@ class AcceptBlock:
             lambda probability, index: self.chance.coin(probability, position=start + index),
         )
         tokens = [candidate.token for candidate in chain[: int(accepted)]]
-        if accepted < known:
-            purpose = Purpose.BONUS if accepted == len(chain) else Purpose.RESIDUAL
-            tokens.append(int(self.chance.token(rest, purpose=purpose, position=start + int(accepted))))
-        # Without a law there is no token: whoever draws there next meets the stages' error.
+        purpose = Purpose.BONUS if accepted == len(chain) else Purpose.RESIDUAL
+        tokens.append(int(self.chance.token(rest, purpose=purpose, position=start + int(accepted))))
+        # Where no law is known there is no token: whoever draws there next meets the stages' error.
         return list(zip(tokens, targets, strict=False))
 
     def _chain(self) -> list[Candidate]:
