@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.errors import LogitsError, ParameterError
+from fairdraw.packed_masks import as_words, is_packed, unpack
 
 MOST_IDS = 2**20
 """Up to here every integer sum over a row fits into 64 bits."""
@@ -88,19 +89,23 @@ def as_mask(mask: object, vocab: int) -> NDArray[np.bool_]:
 
     Parameters
     ----------
-    mask : array_like of bool, shape (vocab,)
-        True allows a token.
+    mask : array_like of bool, shape (vocab,); of int32, shape (ceil(vocab / 32),); or PackedMask
+        True allows a token, or bit ``id % 32`` of word ``id // 32`` does.
     vocab : int
         Width of the logits row.
 
     Raises
     ------
     ParameterError
-        The mask is not boolean, or not as wide as the row: a mask that ends early would leave ids unchecked.
+        The mask is neither, or not as wide as the row: a mask that ends early would leave ids unchecked.
+        `fairdraw.packed_masks.PackedMask` says what else to do with one that does.
     """
+    if is_packed(mask):
+        return unpack(as_words(mask, vocab), vocab)
     array = np.asarray(mask)
     if array.dtype != np.bool_:
-        raise ParameterError("mask", array.dtype.name, "an array of bool, one for each id")
+        hint = "or int32, 32 ids to a word"
+        raise ParameterError("mask", array.dtype.name, "an array of bool, one for each id", hint)
     if array.shape != (vocab,):
         hint = "fill the ids that the constraint does not know with False"
         raise ParameterError("mask", f"shape {array.shape}", f"as wide as the logits row, ({vocab},)", hint)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial, reduce
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +14,16 @@ from fairdraw.domains import COUNTER, SEED, Whole, require
 from fairdraw.drawn import Drawn
 from fairdraw.errors import ParameterError
 from fairdraw.history import History
-from fairdraw.kernels.backends import find_kernel
-from fairdraw.kernels.drawing import as_row, draw_token, edited_row, program_of, scaled_row
+from fairdraw.kernels.backends import Kernel, find_kernel
+from fairdraw.kernels.calling import as_source
+from fairdraw.kernels.drawing import draw_fused, draw_token, edited_row, program_of
+from fairdraw.kernels.recalling import cut, guarded
+from fairdraw.kernels.shapes import Program
+from fairdraw.kernels.slots import FLOAT32
 from fairdraw.masses import Scores
 from fairdraw.plan import Plan, require_plan
 from fairdraw.readings import advanced, drawn_row
-from fairdraw.rows import Row
-from fairdraw.stages import Stage, StatefulStage
+from fairdraw.stages import StatefulStage
 from fairdraw.streams.noise import Noise
 
 
@@ -48,7 +51,8 @@ def draw_one(
     token = int(plan.draw.choose(row, noise))
     # A history goes on growing, so the memory is worked out now.
     after = advanced(plan.stages, values, context, noise, token)
-    return Drawn(token=token, draw=plan.draw, find_row=lambda: row, find_logits=lambda: values, memory=after)
+    find_row, find_logits = guarded(as_source(logits)[0], lambda: row, lambda: values)
+    return Drawn(token=token, draw=plan.draw, find_row=find_row, find_logits=find_logits, memory=after)
 
 
 def remember(
@@ -94,7 +98,6 @@ def enter(
     """The row and the context, checked."""
     require_plan(plan)
     _require_history(history)
-    # A copy: what is asked of the result later must not depend on what the caller does to the row meanwhile.
     row = np.array(as_logits(logits))
     if mask is not None and not any(stage.name == "mask" for stage in plan.stages):
         hint = "put Mask() where in the plan the mask acts"
@@ -159,28 +162,36 @@ def _by_kernel(
     kernel = find_kernel(program.mode)
     if kernel is None:
         return None
-    if mask is None and program.scaled:
-        scores, values = scaled_row(program, logits), np.array(as_row(logits))
-        find_row = partial(_row_of, plan, values, seed, position, sample_index)
-    else:
-        values, context = enter(plan, logits, history, mask)
-        # An edit tosses no coin, so any noise will do.
-        edited = drawn_row(program.edits, values, context, Noise(seed=0, position=0))
-        scores = edited_row(edited)
-        # A history goes on growing: what it said is in the edited row, and a cut does not ask it.
-        find_row = partial(_cut, plan.stages[len(program.edits) :], edited)
-    if scores is None:
+    noise = int(seed), int(position), int(sample_index)  # type: ignore[unnecessary-type-conversion]
+    if program.operations is None:
+        return _by_kernel_after_edits(plan, program, kernel, logits, noise, history, mask)
+    drawn = draw_fused(plan, program, kernel, logits, noise, history, mask)
+    if drawn is None:
         return None
-    token = draw_token(program, kernel, scores, int(seed), int(position), int(sample_index))  # type: ignore[unnecessary-type-conversion]
-    if token is None:
+    token, recall = drawn
+    return Drawn(token=token, draw=plan.draw, find_row=recall.row, find_logits=recall.logits)
+
+
+def _by_kernel_after_edits(
+    plan: Plan,
+    program: Program,
+    kernel: Kernel,
+    logits: object,
+    noise: tuple[int, int, int],
+    history: History | None,
+    mask: ArrayLike | None,
+) -> Drawn | None:
+    """The same where NumPy makes the edits."""
+    values, context = enter(plan, logits, history, mask)
+    # An edit tosses no coin, so any noise will do.
+    edited = drawn_row(program.edits, values, context, Noise(seed=0, position=0))
+    scores = edited_row(edited)
+    if scores is None or not program.allows(scores.size):
         return None
-    return Drawn(token=token, draw=plan.draw, find_row=find_row, find_logits=lambda: values)
-
-
-def _row_of(plan: Plan, logits: object, seed: int, position: int, sample_index: int) -> Row:
-    values, context = enter(plan, logits, None, None)
-    return drawn_row(plan.stages, values, context, _noise(seed, position, sample_index))
-
-
-def _cut(stages: Sequence[Stage], row: Row) -> Row:
-    return reduce(lambda row, stage: stage.apply(row, Context()), stages, row)
+    token, _, _ = draw_token(program, kernel, (scores, FLOAT32), noise)
+    if token < 0:
+        return None
+    # A history goes on growing: what it said is in the edited row, and a cut does not ask it.
+    find_row = partial(cut, plan.stages[len(program.edits) :], edited)
+    find_row, find_logits = guarded(as_source(logits)[0], find_row, lambda: values)
+    return Drawn(token=token, draw=plan.draw, find_row=find_row, find_logits=find_logits)

@@ -1,14 +1,30 @@
 """The parts of the kernels, each against the plain NumPy text of the same rule."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+import fairdraw as fd
+from fairdraw.kernels import calling, slots
+from fairdraw.kernels.fingerprint import fingerprint_of
+from fairdraw.kernels.shapes import recognise
 from fairdraw.masses import LOG2E, IntegerMasses
+
+noise = pytest.importorskip("fairdraw.kernels.numba_cpu.noise")
+entries = pytest.importorskip("fairdraw.kernels.numba_cpu.entries")
 
 masses = pytest.importorskip("fairdraw.kernels.numba_cpu.masses")
 cuts = pytest.importorskip("fairdraw.kernels.numba_cpu.cuts")
 inverse = pytest.importorskip("fairdraw.kernels.numba_cpu.inverse")
 summary = pytest.importorskip("fairdraw.kernels.numba_cpu.summarise")
+opening = pytest.importorskip("fairdraw.kernels.numba_cpu.opening")
+
+
+def read(row: np.ndarray) -> tuple[np.ndarray, bool, int]:
+    """Maxima of the groups, whether the row is broken, its fingerprint."""
+    maxima = np.empty((row.size + 1023) // 1024, np.float32)
+    broken, fingerprint = opening.read(opening.plain_view(row), maxima)
+    return maxima, broken, fingerprint
 
 
 @pytest.mark.parametrize("temperature", [0.01, 0.8, 1.0, 37.0])
@@ -47,13 +63,11 @@ def test_maxima_of_groups_and_blocks_are_those_of_numpy(vocab: int, shift: float
     row = (np.random.default_rng(vocab).standard_normal(vocab) * 3 + shift).astype(np.float32)
     row[:: 7 if vocab > 7 else 2] = -np.inf
     row[vocab // 2] = -0.0
-    maxima = np.empty((vocab + 1023) // 1024, np.float32)
-    peak, status = summary.summarise(row.view(np.int32), maxima)
-    assert status == summary.USABLE
-    assert peak == row.max()
+    maxima, broken, _ = read(row)
+    assert not broken
     assert maxima.tolist() == [row[i : i + 1024].max() for i in range(0, vocab, 1024)]
     blocks = np.empty(16, np.float32)
-    count = summary.block_maxima(row.view(np.int32), 0, blocks)
+    count = summary.block_maxima(row[:1024], blocks)
     assert blocks[:count].tolist() == [row[i : i + 64].max() for i in range(0, min(vocab, 1024), 64)]
 
 
@@ -63,7 +77,7 @@ def test_a_nan_of_either_sign_anywhere_makes_the_row_broken(sign: int, place: in
     for bits in (0x7F800001, 0x7FC00000, 0x7FFFFFFF):
         row = np.linspace(-5, 5, 2000).astype(np.float32)
         row.view(np.uint32)[place] = bits | sign << 31
-        assert summary.summarise(row.view(np.int32), np.empty(2, np.float32))[1] == summary.BROKEN
+        assert read(row)[1]
 
 
 def test_codes_ascend_in_the_total_order_and_come_back() -> None:
@@ -79,7 +93,58 @@ def test_codes_ascend_in_the_total_order_and_come_back() -> None:
 def test_the_best_k_are_the_first_of_a_stable_sort(k: int, kind: str) -> None:
     row = np.random.default_rng(k).standard_normal(3000).astype(np.float32)
     row = {"random": row, "rounded": np.round(row), "ascending": np.sort(row), "equal": row * 0 + 1}[kind]
-    maxima = np.empty(3, np.float32)
-    summary.summarise(row.view(np.int32), maxima)
-    found = [cuts.decode(code)[1] for code in cuts.best_codes(row, row.view(np.int32), maxima, k)]
+    found = [cuts.decode(code)[1] for code in cuts.best_codes(opening.plain_view(row), read(row)[0], k)]
     assert found == np.argsort(-row, kind="stable")[:k].tolist()
+
+
+def test_every_half_widens_exactly() -> None:
+    bits = np.arange(-(2**15), 2**15).astype(np.int16)
+    half = np.array([summary.widen(number, slots.FLOAT16) for number in bits], np.float32)
+    expected = bits.view(np.float16).astype(np.float32)
+    assert np.array_equal(half, expected, equal_nan=True)
+    brain = np.array([summary.widen(number, slots.BFLOAT16) for number in bits[::7]], np.float32)
+    assert np.array_equal(brain, bits[::7].view(ml_dtypes.bfloat16).astype(np.float32), equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("vocab", [1, 31, 1023, 1024, 2500])
+def test_a_row_that_is_read_has_the_fingerprint_that_numpy_computes(vocab: int, kind: type) -> None:
+    row = np.random.default_rng(vocab).standard_normal(vocab).astype(kind)
+    space = calling.Workspace()
+    place = {np.float32: slots.FLOAT32, np.float16: slots.FLOAT16}.get(kind, slots.BFLOAT16)
+    space.calls[0, : slots.KIND + 1] = calling.address_of(row), vocab, place
+    program = recognise(fd.Plan.of())
+    none = calling.NO_IDS, calling.NO_IDS, calling.NO_IDS, calling.NO_SCORES
+    entries.temperature(space.calls, 0, 1, *program.tables, *none, np.zeros(vocab, np.float32), calling.NO_PLACES)
+    assert space.calls[0, slots.FINGERPRINT] == fingerprint_of(row)
+
+
+def test_a_fingerprint_notices_a_changed_entry_a_swap_and_a_sign() -> None:
+    row = np.random.default_rng(3).standard_normal(5000).astype(np.float32)
+    first = fingerprint_of(row)
+    for i in (0, 1, 1023, 1024, 4999):
+        for change in (np.nextafter(row[i], np.float32(9)), -row[i], np.float32(0)):
+            other = row.copy()
+            other[i] = change
+            assert fingerprint_of(other) != first
+    for i, j in ((0, 1), (0, 32), (5, 1029), (1024, 2048)):
+        other = row.copy()
+        other[[i, j]] = row[[j, i]]
+        assert fingerprint_of(other) != first
+        other[i], other[j] = row[i], -row[i]
+        signed = other.copy()
+        signed[[i, j]] = other[[j, i]]
+        assert fingerprint_of(signed) != fingerprint_of(other)
+    assert fingerprint_of(np.sort(row)) != first
+    assert fingerprint_of(np.concatenate([row[1024:2048], row[:1024], row[2048:]])) != first
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 40, 64])
+def test_a_few_words_at_a_time_are_those_of_one_at_a_time(count: int) -> None:
+    key = tuple(np.uint64(n) for n in (2**32 - 1, 2**31, 0xDEADBEEF, 0xFFFFFFFF, 1 << 24))
+    ids = np.zeros(72, np.int64)
+    ids[:count] = np.arange(count) * 37 + 5
+    bits, spare, work = np.empty(72, np.uint64), np.empty(72, np.uint64), np.empty(4 * 72, np.uint32)
+    noise.words_of(ids, count, noise.LEAF_LEVEL, key, bits, spare, work)
+    single = [noise.words(np.uint64(i), noise.LEAF_LEVEL, key) for i in ids[:count]]
+    assert [(int(b), int(s)) for b, s in single] == [(int(b), int(s)) for b, s in zip(bits[:count], spare[:count])]  # noqa: B905

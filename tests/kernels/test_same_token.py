@@ -17,15 +17,16 @@ from fairdraw.streams.noise import Noise
 from kernels.random_pairs import numpy_token, random_plan, random_row
 
 entries = pytest.importorskip("fairdraw.kernels.numba_cpu.entries")
-masses = pytest.importorskip("fairdraw.kernels.numba_cpu.masses")
-nucleus = pytest.importorskip("fairdraw.kernels.numba_cpu.nucleus")
-summary = pytest.importorskip("fairdraw.kernels.numba_cpu.summarise")
+kept_of = pytest.importorskip("fairdraw.kernels.numba_cpu.kept")
+opening = pytest.importorskip("fairdraw.kernels.numba_cpu.opening")
 
 
 def kernel_token(plan: fd.Plan, row: np.ndarray, seed: int, position: int, sample_index: int) -> int | None:
     program = program_of(plan)
     assert program is not None
-    return draw_token(program, getattr(entries, program.mode), row, seed, position, sample_index)
+    if not program.allows(row.size):
+        return None
+    return draw_token(program, getattr(entries, program.mode), (row, slots.FLOAT32), (seed, position, sample_index))[0]
 
 
 def test_four_thousand_random_rows_and_plans_give_the_same_token_in_every_mode() -> None:
@@ -113,19 +114,9 @@ def test_a_cut_keeps_the_very_set_of_the_stages() -> None:
 
 def kernel_cut(program: Program, row: np.ndarray) -> tuple[float, int]:
     """The cut that a chain of cuts comes to, whatever its draw."""
-    maxima, whole, scales = np.empty((row.size + 1023) // 1024, np.float32), program.whole, program.scales
-    peak = np.float32(summary.summarise(row.view(np.int32), maxima)[0])
-    if whole[slots.K]:
-        return entries.cut_top_k(row, row.view(np.int32), maxima, whole, scales, peak)
-    lowest, last = entries.cut_min_p(row, whole, scales, peak)
-    if not whole[slots.TOP_P_ON]:
-        return lowest, last
-    switches = whole[slots.TOP_P_STRICT], whole[slots.ALL_TIES_OF_P]
-    rule = (np.float32(scales[slots.TOP_P_SCALE]), np.uint64(whole[slots.SHARE]), *switches)
-    measured = np.float32(lowest if whole[slots.MIN_P_IN_TOTAL] else -np.inf)
-    total = np.uint64(nucleus.total_mass(row, maxima, measured, peak, rule[0]))
-    need = np.uint64(masses.threshold(rule[1], total, rule[2]))
-    return nucleus.cut_top_p(row, maxima, (np.float32(lowest), last), peak, rule, need)
+    view, maxima = opening.plain_view(row), np.empty((row.size + 1023) // 1024, np.float32)
+    opening.read(view, maxima)
+    return kept_of.cut_of(view, maxima, program.whole, program.scales, maxima.max())
 
 
 def test_many_draws_are_the_race_of_a_kept_set_with_holes() -> None:
@@ -156,9 +147,9 @@ def test_a_broken_row_gives_no_token_in_any_mode(mode: str, bad: float) -> None:
     for vocab, place in ((1, 0), (3000, 1), (3000, 2999)):
         row = np.linspace(-2, 2, vocab).astype(np.float32)
         row[place] = bad
-        assert getattr(entries, mode)(row, program.whole, program.scales, 0, 0, 1, 0) == -1
+        assert draw_token(program, getattr(entries, mode), (row, slots.FLOAT32), (1, 0, 0))[0] == -1
     nothing = np.full(100, -np.inf, np.float32)
-    assert getattr(entries, mode)(nothing, program.whole, program.scales, 0, 0, 1, 0) == -1
+    assert draw_token(program, getattr(entries, mode), (nothing, slots.FLOAT32), (1, 0, 0))[0] == -1
 
 
 def test_a_kernel_never_writes_the_row() -> None:

@@ -7,15 +7,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.arrays import MOST_IDS, as_logits
+from fairdraw.arrays import as_mask
+from fairdraw.errors import FairdrawError
+from fairdraw.history import History
+from fairdraw.kernels import slots
 from fairdraw.kernels.backends import Kernel, find_kernel
+from fairdraw.kernels.calling import (
+    NO_IDS,
+    NO_SCORES,
+    NOTHING_LISTED,
+    RECORD,
+    Listed,
+    address_of,
+    as_source,
+    give_back,
+    list_ids,
+    take,
+)
+from fairdraw.kernels.recalling import Recall
 from fairdraw.kernels.shapes import Program, recognise
 from fairdraw.masses import Scores
+from fairdraw.packed_masks import Words, as_words, is_packed, pack
 from fairdraw.plan import Plan
 from fairdraw.rows import Row
-from fairdraw.stages import Temperature
 
-FLOAT32 = np.dtype(np.float32)
 MOST_PROGRAMS = 256
 _PROGRAMS: dict[int, tuple[Plan, Program | None]] = {}
 """Plan by identity (hashing all its fields would cost more than the draw), and what it was read into."""
@@ -33,29 +48,94 @@ def program_of(plan: Plan) -> Program | None:
     return entry[1]
 
 
+def draw_fused(
+    plan: Plan,
+    program: Program,
+    kernel: Kernel,
+    logits: object,
+    noise: tuple[int, int, int],
+    history: History | None,
+    mask: object,
+) -> tuple[int, Recall] | None:
+    """Draw from a row as it came: mask, edits and float32 temperature happen where the kernel reads it.
+
+    Returns
+    -------
+    token and Recall, or None
+        None: not from this row; `fairdraw.readings` then says why.
+    """
+    assert program.operations is not None
+    source, kind = as_source(logits)
+    size = source.size
+    if not program.allows(size) or (mask is not None and not program.masked):
+        return None
+    words, listed = None, NOTHING_LISTED
+    if mask is not None or program.listed:
+        try:
+            words = None if mask is None else words_of(mask, size)
+            if program.listed:
+                listed = list_ids(program.operations, history or History(), size)
+        except FairdrawError:
+            return None
+    room = listed.ids.size
+    edited = (np.empty(room, np.int64), np.empty(room, np.float32)) if room else None
+    token, fingerprint, count = draw_token(program, kernel, (source, kind), noise, words, listed, edited)
+    if token < 0:
+        return None
+    cuts = plan.stages[len(program.edits) :]
+    if edited is not None:
+        edited = edited[0][:count], edited[1][:count]
+    return token, Recall(source, kind, fingerprint, words, program.operations, edited, cuts)
+
+
 def draw_token(
-    program: Program, kernel: Kernel, row: Scores, seed: int, position: int, sample_index: int
-) -> int | None:
-    """Draw from a row after its edits.
+    program: Program,
+    kernel: Kernel,
+    source: tuple[NDArray[Any], int],
+    noise: tuple[int, int, int],
+    words: Words | None = None,
+    listed: Listed = NOTHING_LISTED,
+    edited: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None,
+) -> tuple[int, int, int]:
+    """Call a kernel for one row.
 
     Parameters
     ----------
     program, kernel
         A plan that was recognised, and the kernel of its mode.
-    row : float32, shape (vocab,)
-        Contiguous and writable, though it is never written; entries of -inf are not kept.
-    seed, position, sample_index : int
+    source
+        A row that `fairdraw.kernels.calling.as_source` let in, and its kind.
+    noise : seed, position, sample index
         Inside their domains.
+    words, listed, edited
+        The mask; the ids that the edits name; room for what they come to.
 
     Returns
     -------
-    int or None
-        None: not from this row; `fairdraw.readings` then says why.
+    token, fingerprint, count
+        Token -1: the row cannot be drawn from.  ``count``: how many ids were edited.
     """
-    if program.most is not None and program.k > row.size + program.most:
-        return None
-    token = kernel(row, program.whole, program.scales, position, sample_index, seed & 0xFFFFFFFF, seed >> 32)
-    return token if token >= 0 else None
+    row, kind = source
+    seed, position, sample_index = noise
+    space = take()
+    if kind or words is not None or listed is not NOTHING_LISTED or program.everywhere:
+        space.make_room(row.size)
+    masked = (0, 0) if words is None else (address_of(words), words.size)
+    RECORD.pack_into(
+        space.memory, 0, address_of(row), row.size, kind, *masked,
+        0, position, sample_index, seed & 0xFFFFFFFF, seed >> 32, *listed.edges,
+    )  # fmt: skip
+    ids, values = (NO_IDS, NO_SCORES) if edited is None else edited
+    whole, scales = program.tables
+    kernel(space.calls, 0, 1, whole, scales, listed.ids, listed.extras, ids, values, space.scratch, space.places)
+    result = space.calls.item(slots.TOKEN), space.calls.item(slots.FINGERPRINT), space.calls.item(slots.TOUCHED)
+    give_back(space)
+    return result
+
+
+def words_of(mask: object, vocab: int) -> Words:
+    """A mask of either kind as words that are the library's own."""
+    return as_words(mask, vocab) if is_packed(mask) else pack(as_mask(mask, vocab))
 
 
 def draw_many(
@@ -72,36 +152,13 @@ def draw_many(
     counters = (np.ascontiguousarray(numbers, np.uint64) for numbers in (positions, sample_indices))
     counters = (numbers if numbers.flags.carray else numbers.copy() for numbers in counters)
     tokens = np.empty(positions.size, np.int64)
-    broken = kernel(_readable(scores), row.masses.scale, *counters, seed & 0xFFFFFFFF, seed >> 32, tokens)
+    scores = scores if scores.flags.carray else np.array(scores, np.float32, order="C")
+    broken = kernel(scores, row.masses.scale, *counters, seed & 0xFFFFFFFF, seed >> 32, tokens)
     return None if broken else tokens
 
 
-def as_row(logits: object) -> Scores:
-    """Turn logits into a row that a kernel can read; a float32 row comes back as it is, the kernel checks it."""
-    if type(logits) is np.ndarray and logits.dtype == FLOAT32 and logits.ndim == 1 and 0 < logits.size <= MOST_IDS:
-        return _readable(logits)
-    return _readable(as_logits(logits))
-
-
-def scaled_row(program: Program, logits: object) -> Scores:
-    """The row after the plan's float32 temperatures, in their own arithmetic."""
-    row = as_row(logits)
-    if not program.unmasked:
-        return row
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for stage in program.unmasked:
-            assert isinstance(stage, Temperature)
-            divides = stage.operation == "divide"
-            row = row / np.float32(stage.value) if divides else row * np.float32(1.0 / stage.value)
-    return row
-
-
 def edited_row(row: Row) -> Scores | None:
-    """Scores of a row after edits; None if an id is removed that still has a score."""
+    """Scores of a row after edits in NumPy; None if an id is removed that still has a score."""
     if row.kept.size != np.count_nonzero(row.scores > -np.inf):
         return None
-    return _readable(row.scores)
-
-
-def _readable(row: NDArray[Any]) -> Scores:
-    return row if row.flags.carray and row.dtype.isnative else np.array(row, np.float32, order="C")
+    return np.ascontiguousarray(row.scores)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fairdraw.draws import Draw, Greedy, InverseCdf, Race
 from fairdraw.kernels import slots
+from fairdraw.kernels.operations import Operation, read_operations
 from fairdraw.masses import LOG2E, IntegerMasses
 from fairdraw.plan import Plan
 from fairdraw.rows import LARGEST_SCALE, SMALLEST_SCALE
@@ -32,17 +33,36 @@ class Program:
     mode: str
     """Which kernel: a name in `fairdraw.kernels.promise`."""
     edits: tuple[Stage, ...]
-    """Stages before the first cut that change scores; they run first, in NumPy."""
-    unmasked: tuple[Stage, ...]
-    """Those of them that do something when the caller passes no mask."""
-    scaled: bool
-    """Whether those are float32 temperatures, which read nothing but the row."""
+    """Stages before the first cut that change scores."""
+    operations: tuple[Operation, ...] | None
+    """What the kernel itself does for them; None: they run first, in NumPy."""
     most: int | None
     """A k beyond this many ids more than the row has is the plan's error, which the stage itself raises."""
     k: int
     """Top-k's k, 0 without one."""
     whole: NDArray[np.int64] = field(repr=False)
     scales: NDArray[np.float64] = field(repr=False)
+
+    tables: tuple[NDArray[np.int64], NDArray[np.float64]] = field(init=False, repr=False)
+    """The same as tables of one plan."""
+    listed: bool = field(init=False, repr=False)
+    """Whether an operation lists ids."""
+    everywhere: bool = field(init=False, repr=False)
+    """Whether one changes every score: a float32 temperature."""
+    masked: bool = field(init=False, repr=False)
+    """Whether one is the caller's mask."""
+
+    def __post_init__(self) -> None:
+        operations = self.operations or ()
+        object.__setattr__(self, "tables", (self.whole.reshape(1, -1), self.scales.reshape(1, -1)))
+        object.__setattr__(self, "listed", any(operation.find is not None for operation in operations))
+        everywhere = any(operation.code in (slots.DIVIDE, slots.MULTIPLY) for operation in operations)
+        object.__setattr__(self, "everywhere", everywhere)
+        object.__setattr__(self, "masked", any(operation.code == slots.MASK for operation in operations))
+
+    def allows(self, vocab: int) -> bool:
+        """Whether k is not beyond a row of this width, where the plan refuses that."""
+        return self.most is None or self.k <= vocab + self.most
 
 
 def shape(plan: Plan) -> Shape:
@@ -77,24 +97,48 @@ def recognise(plan: Plan) -> Program | None:
     >>> recognise(Plan.parse("fairdraw: typical_p=0.9")) is None
     True
     """
+    program = _read(plan)
+    return program if isinstance(program, Program) else None
+
+
+def why_not(plan: Plan) -> str:
+    """Say why a plan has no kernel: the stage or the draw that none knows; "" if it has one.
+
+    Examples
+    --------
+    >>> why_not(Plan.parse("fairdraw: typical_p=0.9"))
+    'typical has no kernel here'
+    >>> why_not(Plan.parse("fairdraw: top_p=0.9"))
+    ''
+    """
+    program = _read(plan)
+    return program if isinstance(program, str) else ""
+
+
+def _read(plan: Plan) -> Program | str:
+    """The program, or what stands in the way of one."""
     first = next((i for i, stage in enumerate(plan.stages) if not _edits(stage)), len(plan.stages))
     numbers = _Numbers()
     for stage in plan.stages[first:]:
         read = numbers.readers.get(type(stage))
         if read is None or not read(stage):
-            return None
+            return f"{stage.name} has no kernel here"
     mode = _mode(plan.draw, numbers.whole)
     if not mode:
-        return None
-    scales = np.array([*numbers.scales, numbers.scale])
-    whole = np.array(numbers.whole, np.int64)
+        return f"the draw {plan.draw.name} has no kernel"
+    whole, scales = np.zeros(slots.WHOLE, np.int64), np.ones(slots.SCALES)
+    whole[: slots.OPERATIONS] = numbers.whole
+    scales[: slots.AMOUNTS] = *numbers.scales, numbers.scale
     edits = plan.stages[:first]
-    unmasked = tuple(stage for stage in edits if type(stage) is not Mask)
+    operations = read_operations(edits)
+    for place, operation in enumerate(operations or ()):
+        whole[slots.OPERATIONS] = place + 1
+        whole[slots.CODES + place] = operation.code
+        scales[slots.AMOUNTS + 2 * place : slots.AMOUNTS + 2 * place + 2] = operation.amounts
     return Program(
         mode=mode,
         edits=edits,
-        unmasked=unmasked,
-        scaled=all(isinstance(stage, Temperature) for stage in unmasked),
+        operations=operations,
         most=numbers.most,
         k=numbers.whole[slots.K],
         whole=whole,
@@ -130,7 +174,7 @@ class _Numbers:
     """The numbers read so far; each reader says whether it could read its stage."""
 
     def __init__(self) -> None:
-        self.whole, self.scales = [0] * slots.WHOLE, [1.0] * (slots.SCALES - 1)
+        self.whole, self.scales = [0] * slots.OPERATIONS, [1.0] * (slots.AMOUNTS - 1)
         self.scale = LOG2E
         self.most: int | None = None
         self.raw: tuple[float, bool, bool] | None = None

@@ -1,4 +1,4 @@
-"""Where a plan's numbers stand in the two arrays that a kernel reads."""
+"""Where numbers stand in the arrays that a kernel reads: a plan's two rows, and the record of one call."""
 
 from __future__ import annotations
 
@@ -7,9 +7,35 @@ from __future__ import annotations
     MIN_P_ON, LEAST, MIN_P_STRICT,
     TOP_P_ON, SHARE, TOP_P_STRICT, ALL_TIES_OF_P,
     TOP_K_IN_TOTAL, MIN_P_IN_TOTAL,
-) = range(11)  # fmt: skip
-"""Whole numbers; K is 0 without top-k.  The last two: whether top-p's share is of what those left."""
-WHOLE = 11
+    OPERATIONS,
+) = range(12)  # fmt: skip
+"""Whole numbers of a plan; K is 0 without top-k.  TOP_K_IN_TOTAL and MIN_P_IN_TOTAL: whether top-p's share is of what
+those left.  OPERATIONS: how many edits there are; their codes follow."""
+MOST_OPERATIONS = 8
+CODES = 12
+WHOLE = CODES + MOST_OPERATIONS
 MIN_P_SCALE, TOP_P_SCALE, RACE_SCALE = range(3)
-"""log2(e) / temperature, where a cut stands and at the end."""
-SCALES = 3
+"""log2(e) / temperature, where a cut stands and at the end; then two amounts for each edit."""
+AMOUNTS = 3
+SCALES = AMOUNTS + 2 * MOST_OPERATIONS
+
+(MASK, DIVIDE, MULTIPLY, REPETITION, FREQUENCY_FIRST, TOGETHER, BIAS, FORBID) = range(1, 9)
+"""What an edit does; the first three act on every id, the others on those that the call lists."""
+IGNORES_UNKNOWN = 16
+"""Added to a code whose ids may lie beyond the row."""
+
+FLOAT32, FLOAT16, BFLOAT16 = range(3)
+"""What a row is made of."""
+
+(
+    ADDRESS, WIDTH, KIND, MASK_ADDRESS, MASK_WORDS, PLAN, POSITION, SAMPLE_INDEX, LOW_SEED, HIGH_SEED, EDGES,
+) = range(11)  # fmt: skip
+"""A call: the row and its mask in memory, the plan's number, what the noise depends on.  From EDGES on, where the ids
+of each edit begin in the list of ids, and where the last one's end."""
+TOKEN = EDGES + MOST_OPERATIONS + 1
+FINGERPRINT, TOUCHED = TOKEN + 1, TOKEN + 2
+"""What comes of it: the token or -1, the fingerprint of the row as it was read, how many ids the edits touched."""
+COUNT, KEPT, FULL, PEAK, SCORE, RANK = range(TOUCHED + 1, TOUCHED + 7)
+"""What a report adds: how many ids are kept, their mass and that of all, both in 2^-40 of the best one's; the best
+score and the token's, as the bits of a float32; the token's place."""
+CALL = RANK + 1

@@ -10,7 +10,13 @@ from typing import Any
 
 import numba
 
-READ_BY_KERNELS = ("masses.py", "streams/*.py", "kernels/numba_cpu/*.py")
+READ_BY_KERNELS = (
+    "masses.py",
+    "streams/*.py",
+    "kernels/slots.py",
+    "kernels/fingerprint.py",
+    "kernels/numba_cpu/*.py",
+)
 """The sources whose text or constants a kernel contains."""
 
 

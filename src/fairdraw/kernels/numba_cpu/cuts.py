@@ -12,6 +12,7 @@ import numpy as np
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.masses import power
 from fairdraw.kernels.numba_cpu.summarise import block_maxima
+from fairdraw.kernels.numba_cpu.view import part, width
 from fairdraw.streams.noise import BLOCK, GROUP
 
 HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -94,12 +95,12 @@ def kth_of_groups(maxima, k):
 
 
 @kernel
-def best_codes(row, bits, maxima, k):
+def best_codes(view, maxima, k):
     """Codes of the k best ids above -inf, sorted; fewer if there are fewer.
 
     Ids come in ascending order, so once k are held, another equal to the worst of them cannot displace it.
     """
-    room = min(row.size, 2 * k + BLOCK)
+    room = min(width(view), 2 * k + BLOCK)
     codes = np.empty(room, np.uint64)
     peaks = np.empty(BLOCKS, np.float32)
     least, count = kth_of_groups(maxima, k), 0
@@ -107,19 +108,20 @@ def best_codes(row, bits, maxima, k):
     for group in range(maxima.size):
         if maxima[group] < least or maxima[group] == NONE or (held and maxima[group] == least):
             continue
-        for place in range(block_maxima(bits, group * GROUP, peaks)):
-            first = group * GROUP + place * BLOCK
+        whole = part(view, group)
+        for place in range(block_maxima(whole, peaks)):
+            first = place * BLOCK
             if peaks[place] < least or (held and peaks[place] == least):
                 continue
             if count + BLOCK > room and count > k:
                 select(codes, count, k)
                 count, held = k, True
                 least = worst_score(codes, k)
-            stretch = row[first : min(first + BLOCK, row.size)]
+            stretch = whole[first : min(first + BLOCK, whole.size)]
             for i in range(stretch.size):
                 score = stretch[i]
                 if score >= least and score > NONE and not (held and score == least):
-                    codes[count] = code(score, first + i)
+                    codes[count] = code(score, group * GROUP + first + i)
                     count += 1
     if count > k:
         select(codes, count, k)
@@ -155,14 +157,12 @@ def lowest_of_min_p(peak, scale, least, strict):
 
 
 @kernel
-def nth_tied(row, maxima, score, n):
+def nth_tied(view, maxima, score, n):
     """The n-th id, from 1 on, with this score; -1 if there are fewer."""
     for group in range(maxima.size):
         if maxima[group] < score:
             continue
-        first = group * GROUP
-        stretch = row[first : min(first + GROUP, row.size)]
-        here = 0
+        first, stretch, here = group * GROUP, part(view, group), 0
         for i in range(stretch.size):
             here += 1 if stretch[i] == score else 0
         if here < n:
@@ -176,13 +176,13 @@ def nth_tied(row, maxima, score, n):
 
 
 @kernel
-def count_tied(row, maxima, score, stop):
+def count_tied(view, maxima, score, stop):
     """How many ids below ``stop`` have this score."""
     count = 0
     for group in range(maxima.size):
         first = group * GROUP
         if maxima[group] >= score and first < stop:
-            stretch = row[first : min(first + GROUP, stop)]
-            for i in range(stretch.size):
+            stretch = part(view, group)
+            for i in range(min(stretch.size, stop - first)):
                 count += 1 if stretch[i] == score else 0
     return count

@@ -7,6 +7,7 @@ import numpy as np
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.masses import NOTHING, mass
 from fairdraw.kernels.numba_cpu.noise import SINGLE_LEVEL, words
+from fairdraw.kernels.numba_cpu.view import part
 from fairdraw.streams.noise import GROUP
 
 HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -27,9 +28,8 @@ def point(bits, total):
 
 
 @kernel
-def mass_of_group(row, first, cut, peak, scale):
+def mass_of_group(stretch, first, cut, peak, scale):
     """Mass of a group's ids inside a cut."""
-    stretch = row[first : min(first + GROUP, row.size)]
     total = NOTHING
     for i in range(stretch.size):
         kept = stretch[i] > cut[0] or (stretch[i] == cut[0] and first + i <= cut[1])
@@ -38,22 +38,23 @@ def mass_of_group(row, first, cut, peak, scale):
 
 
 @kernel
-def walk(row, maxima, cut, peak, scale, key):
+def walk(view, maxima, cut, peak, scale, key):
     """Return the id in which the uniform falls."""
     masses, total = np.zeros(maxima.size, np.uint64), NOTHING
     for group in range(maxima.size):
         if maxima[group] >= cut[0]:
-            masses[group] = mass_of_group(row, group * GROUP, cut, peak, scale)
+            masses[group] = mass_of_group(part(view, group), group * GROUP, cut, peak, scale)
         total += masses[group]
     left = point(words(np.uint64(0), SINGLE_LEVEL, key)[0], total)
     for group in range(maxima.size):
         if left >= masses[group]:
             left -= masses[group]
             continue
-        for i in range(group * GROUP, min(group * GROUP + GROUP, row.size)):
-            if row[i] > cut[0] or (row[i] == cut[0] and i <= cut[1]):
-                weight = mass(row[i], peak, scale)
+        first, stretch = group * GROUP, part(view, group)
+        for i in range(stretch.size):
+            if stretch[i] > cut[0] or (stretch[i] == cut[0] and first + i <= cut[1]):
+                weight = mass(stretch[i], peak, scale)
                 if left < weight:
-                    return np.int64(i)
+                    return np.int64(first + i)
                 left -= weight
     return np.int64(-1)

@@ -16,6 +16,8 @@ TERMS = len(NATURAL_TAIL)
 LEFT, RIGHT = (np.uint64(number) for number in philox.MULTIPLIERS)
 LEFT_STEP, RIGHT_STEP = (np.uint64(number) for number in philox.KEY_STEPS)
 ROUNDS, LANES = philox.ROUNDS, 64
+STEP = 8
+"""A few numbers of noise are worked out this many at a time, in one vector."""
 LEFT_SHORT, RIGHT_SHORT = np.uint32(LEFT_STEP), np.uint32(RIGHT_STEP)
 LOW_WORD, HALF, SPARE_BITS = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(12)
 CELL = 2.0**-52
@@ -55,6 +57,28 @@ def fill_words(first, level, key, bits, spare):
     for i in range(LANES):
         bits[i] = (np.uint64(c[i]) << HALF | np.uint64(c[LANES + i])) >> SPARE_BITS
         spare[i] = np.uint64(c[2 * LANES + i])
+
+
+@kernel
+def words_of(indices, count, level, key, bits, spare, c):
+    """`words` of some indices, a round of all at a time; the arrays are filled to a multiple of STEP."""
+    position, sample_index, left_key, right_key, tag = key
+    size = (count + STEP - 1) // STEP * STEP
+    for i in range(size):
+        c[i], c[size + i] = np.uint32(indices[i]), np.uint32(position)
+        c[2 * size + i], c[3 * size + i] = np.uint32(sample_index), np.uint32(tag | level)
+    c0, c1, c2, c3 = c[:size], c[size : 2 * size], c[2 * size : 3 * size], c[3 * size : 4 * size]
+    left_word, right_word = np.uint32(left_key), np.uint32(right_key)
+    for _ in range(ROUNDS):
+        for i in range(size):
+            left, right = LEFT * np.uint64(c0[i]), RIGHT * np.uint64(c2[i])
+            one, three = c1[i], c3[i]
+            c0[i], c1[i] = np.uint32(right >> HALF) ^ one ^ left_word, np.uint32(right)
+            c2[i], c3[i] = np.uint32(left >> HALF) ^ three ^ right_word, np.uint32(left)
+        left_word, right_word = np.uint32(left_word + LEFT_SHORT), np.uint32(right_word + RIGHT_SHORT)
+    for i in range(size):
+        bits[i] = (np.uint64(c0[i]) << HALF | np.uint64(c1[i])) >> SPARE_BITS
+        spare[i] = np.uint64(c2[i])
 
 
 @kernel

@@ -11,113 +11,108 @@ import numpy as np
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.cuts import count_tied, decode, nth_tied, order_key, score_of, shorter
 from fairdraw.kernels.numba_cpu.masses import LIGHTEST, NOTHING, mass, mass_above, mass_and_above, mass_from, threshold
-from fairdraw.streams.noise import GROUP
+from fairdraw.kernels.numba_cpu.view import look, part, width
 
 
 @kernel
-def part(row, group):
-    """The scores of a group."""
-    return row[group * GROUP : min(group * GROUP + GROUP, row.size)]
-
-
-@kernel
-def total_mass(row, maxima, lowest, peak, scale):
+def total_mass(view, maxima, lowest, peak, scale):
     """Mass of the scores >= lowest."""
     total = NOTHING
     for group in range(maxima.size):
         if maxima[group] >= lowest:
-            total += mass_from(part(row, group), lowest, peak, scale)
+            total += mass_from(part(view, group), lowest, peak, scale)
     return total
 
 
 @kernel
-def total_above(row, maxima, score, peak, scale):
+def total_above(view, maxima, score, peak, scale):
     """Mass of the scores > score."""
     above = NOTHING
     for group in range(maxima.size):
         if maxima[group] > score:
-            above += mass_above(part(row, group), score, peak, scale)
+            above += mass_above(part(view, group), score, peak, scale)
     return above
 
 
 @kernel
-def mass_before(row, maxima, i, above, all_ties, peak, scale):
+def mass_before(view, maxima, i, above, all_ties, peak, scale):
     """Mass before an id in the total order; with its ties counted as one, before the first of them."""
     if all_ties:
         return above
-    weight = mass(row[i], peak, scale)
-    return above + np.uint64(count_tied(row, maxima, row[i], i)) * weight
+    score = look(view, i)
+    weight = mass(score, peak, scale)
+    return above + np.uint64(count_tied(view, maxima, score, i)) * weight
 
 
 @kernel
-def lies_inside(row, maxima, lowest, i, peak, rule, total):
+def lies_inside(view, maxima, lowest, i, peak, rule, total):
     """Whether an id lies in the nucleus, and the total of the scores >= lowest if that is known now, else 0."""
     scale, share, strict, all_ties = rule
-    score = row[i]
+    score = look(view, i)
     if total > NOTHING or lowest > -np.inf:
-        total = total if total > NOTHING else total_mass(row, maxima, lowest, peak, scale)
-        above = total_above(row, maxima, score, peak, scale)
-        before = mass_before(row, maxima, i, above, all_ties, peak, scale)
+        total = total if total > NOTHING else total_mass(view, maxima, lowest, peak, scale)
+        above = total_above(view, maxima, score, peak, scale)
+        before = mass_before(view, maxima, i, above, all_ties, peak, scale)
         return before < threshold(share, total, strict), total
     above = NOTHING
     for group in range(maxima.size):
         if maxima[group] >= score:
-            mine, higher = mass_and_above(part(row, group), score, peak, scale)
+            mine, higher = mass_and_above(part(view, group), score, peak, scale)
             total, above = total + mine, above + higher
-    before = mass_before(row, maxima, i, above, all_ties, peak, scale)
+    before = mass_before(view, maxima, i, above, all_ties, peak, scale)
     for group in range(maxima.size):
         if maxima[group] < score:
             if before < threshold(share, total, strict):
                 return True, NOTHING
-            total += mass_from(part(row, group), lowest, peak, scale)
+            total += mass_from(part(view, group), lowest, peak, scale)
     return before < threshold(share, total, strict), total
 
 
 @kernel
-def last_tied(row, maxima, score, above, need, all_ties, peak, scale):
+def last_tied(view, maxima, score, above, need, all_ties, peak, scale):
     """The cut in the tie group that crosses ``need``, with the mass above the group."""
     if all_ties:
-        return score, row.size - 1
+        return score, width(view) - 1
     weight = mass(score, peak, scale)
-    return score, nth_tied(row, maxima, score, np.int64((need - above + weight - np.uint64(1)) // weight))
+    return score, nth_tied(view, maxima, score, np.int64((need - above + weight - np.uint64(1)) // weight))
 
 
 @kernel
-def cut_top_p(row, maxima, cut, peak, rule, need):
+def cut_top_p(view, maxima, cut, peak, rule, need):
     """Where the nucleus ends, by bisection over the order keys; the cut itself if its mass does not reach ``need``."""
     scale, _, _, all_ties = rule
     # Scores from here on weigh nothing.
     floor = peak + LIGHTEST / scale
     fails, reaches = np.int64(order_key(peak)) + 1, np.int64(order_key(max(floor, cut[0])))
-    if total_mass(row, maxima, score_of(np.int32(reaches)), peak, scale) < need:
+    if total_mass(view, maxima, score_of(np.int32(reaches)), peak, scale) < need:
         return cut
     while fails - reaches > 1:
         middle = (fails + reaches) >> 1
-        if total_mass(row, maxima, score_of(np.int32(middle)), peak, scale) >= need:
+        if total_mass(view, maxima, score_of(np.int32(middle)), peak, scale) >= need:
             reaches = middle
         else:
             fails = middle
     score = score_of(np.int32(reaches))
-    above = total_above(row, maxima, score, peak, scale)
-    return shorter(last_tied(row, maxima, score, above, need, all_ties, peak, scale), cut)
+    above = total_above(view, maxima, score, peak, scale)
+    return shorter(last_tied(view, maxima, score, above, need, all_ties, peak, scale), cut)
 
 
 @kernel
-def cut_listed(row, maxima, codes, cut, peak, rule, need):
+def cut_listed(view, maxima, codes, cut, peak, rule, need):
     """Where the nucleus ends, given the sorted codes of the best ids; ids tied with the last may not be listed."""
     scale, _, _, all_ties = rule
     before, above, weight = NOTHING, NOTHING, NOTHING
     score, last = decode(codes[0])
     for j in range(codes.size):
         if before >= need:
-            return shorter((score, row.size - 1 if all_ties else last), cut)
+            return shorter((score, width(view) - 1 if all_ties else last), cut)
         higher = score
         score, last = decode(codes[j])
         weight = mass(score, peak, scale)
         above = before if score < higher or j == 0 else above
         before += weight
     if before >= need:
-        return shorter((score, row.size - 1 if all_ties else last), cut)
-    if weight == NOTHING or above + weight * np.uint64(count_tied(row, maxima, score, row.size)) < need:
+        return shorter((score, width(view) - 1 if all_ties else last), cut)
+    if weight == NOTHING or above + weight * np.uint64(count_tied(view, maxima, score, width(view))) < need:
         return cut
-    return shorter(last_tied(row, maxima, score, above, need, all_ties, peak, scale), cut)
+    return shorter(last_tied(view, maxima, score, above, need, all_ties, peak, scale), cut)

@@ -22,18 +22,18 @@ from fairdraw.kernels.numba_cpu.noise import (
     IN_GROUP,
     LANES,
     LEAF_LEVEL,
+    STEP,
     excess,
     fill_words,
     log2,
-    words,
+    words_of,
 )
 from fairdraw.kernels.numba_cpu.summarise import block_maxima
+from fairdraw.kernels.numba_cpu.view import look, part, width
 from fairdraw.streams.noise import BLOCK, GROUP
 
 MARGIN = 1e-9
 BLOCKS = GROUP // BLOCK
-STEP = 8
-"""Logarithms are taken this many at a time, in one vector."""
 NONE = -np.inf
 
 
@@ -50,7 +50,7 @@ def is_kept(score, i, cut):
 
 
 @kernel
-def arrivals_of_groups(row, maxima, cut, scale, key, minima, holders, floors, bounds):
+def arrivals_of_groups(view, maxima, cut, scale, key, minima, holders, floors, bounds):
     """Noise and bounds of all groups, arrays of a multiple of LANES.
 
     Return the group with the highest bound, and the best arrival among the ids that hold their group's noise.
@@ -63,17 +63,18 @@ def arrivals_of_groups(row, maxima, cut, scale, key, minima, holders, floors, bo
         for i in range(LANES):
             floors[start + i] = log2(minima[start + i])
             holders[start + i] = (start + i) * GROUP + np.int64(spare[i] % np.uint64(GROUP))
-    lead, best, token = 0, NONE, np.int64(-1)
+    lead, best, token, size = 0, NONE, np.int64(-1), width(view)
     for group in range(maxima.size):
         i, noise = holders[group], floors[group]
-        if i < row.size and is_kept(row[i], i, cut):
-            arrival = np.float64(row[i]) * scale - noise
-            if arrival > best or token < 0:
-                best, token = arrival, i
         floors[group] = noise - MARGIN
         inside = is_kept(maxima[group], group * GROUP, cut)
         bounds[group] = np.float64(maxima[group]) * scale - floors[group] if inside else NONE
         lead = group if bounds[group] > bounds[lead] else lead
+        if inside and i < size:
+            score = look(view, i)
+            arrival = np.float64(score) * scale - noise
+            if is_kept(score, i, cut) and (arrival > best or token < 0):
+                best, token = arrival, i
     return lead, best, token
 
 
@@ -86,54 +87,52 @@ def least_score(best, floor, scale):
 
 
 @kernel
-def open_block(row, block, floor, leaders, cut, scale, key, best, token, work):
-    """Race the ids of a block that may still win; ``leaders`` is the block's smallest noise and its holder."""
-    ids, noise = work[3], work[4]
-    stretch = row[block * BLOCK : min(block * BLOCK + BLOCK, row.size)]
+def open_block(stretch, first, floor, leaders, cut, scale, key, best, token, work):
+    """Race the ids of a block that may still win: its scores, its first id, its smallest noise and that one's id."""
+    ids, noise, bits, spare, counters = work[3], work[4], work[7], work[8], work[9]
     least = max(cut[0], least_score(best, floor, scale)) if best > NONE else cut[0]
     count = 0
     for place in range(stretch.size):
         if stretch[place] >= least:
-            i = block * BLOCK + place
+            i = first + place
             bound = np.float64(stretch[place]) * scale - floor
             if is_kept(stretch[place], i, cut) and not loses(bound, i, best, token):
                 ids[count] = i
                 count += 1
     minimum, holder = leaders
-    for j in range(count):
-        noise[j] = np.float64(words(np.uint64(ids[j]), LEAF_LEVEL, key)[0])
+    words_of(ids, count, LEAF_LEVEL, key, bits, spare, counters)
     for start in range(0, count, STEP):
         for j in range(start, start + STEP):
-            noise[j] = minimum + excess(noise[j])
+            noise[j] = minimum + excess(bits[j])
         for j in range(start, min(start + STEP, count)):
             noise[j] = minimum if ids[j] == holder else noise[j]
         for j in range(start, start + STEP):
             noise[j] = log2(noise[j])
     for j in range(count):
-        arrival = np.float64(row[ids[j]]) * scale - noise[j]
+        arrival = np.float64(stretch[ids[j] - first]) * scale - noise[j]
         if arrival > best or (arrival == best and ids[j] < token) or token < 0:
             best, token = arrival, ids[j]
     return best, token
 
 
 @kernel
-def open_group(row, bits, group, floor, leaders, cut, scale, key, best, token, work):
-    """Race the blocks of a group that may still win; ``leaders`` is the group's smallest noise and its holder."""
-    peaks, blocks, holders, _, _, minima, floors = work
+def open_group(stretch, group, floor, leaders, cut, scale, key, best, token, work):
+    """Race the blocks of a group that may still win: its scores, its smallest noise and that one's id."""
+    peaks, blocks, holders, _, _, minima, floors, bits, spare, counters = work
     minimum, holder = leaders
     count = 0
-    for place in range(block_maxima(bits, group * GROUP, peaks)):
+    for place in range(block_maxima(stretch, peaks)):
         block = group * BLOCKS + place
         bound = np.float64(peaks[place]) * scale - floor
         if is_kept(peaks[place], block * BLOCK, cut) and not loses(bound, block * BLOCK, best, token):
-            word, spare = words(np.uint64(block), BLOCK_LEVEL, key)
             blocks[count], peaks[count] = block, peaks[place]
-            minima[count], holders[count] = np.float64(word), block * BLOCK + np.int64(spare % np.uint64(BLOCK))
             count += 1
+    words_of(blocks, count, BLOCK_LEVEL, key, bits, spare, counters)
     for start in range(0, count, STEP):
         for j in range(start, start + STEP):
-            minima[j] = minimum + excess(minima[j]) * IN_BLOCK
+            minima[j] = minimum + excess(bits[j]) * IN_BLOCK
         for j in range(start, min(start + STEP, count)):
+            holders[j] = blocks[j] * BLOCK + np.int64(spare[j] % np.uint64(BLOCK))
             if blocks[j] == holder // BLOCK:
                 minima[j], holders[j] = minimum, holder
         for j in range(start, start + STEP):
@@ -147,31 +146,35 @@ def open_group(row, bits, group, floor, leaders, cut, scale, key, best, token, w
             continue
         bound = np.float64(peaks[j]) * scale - floors[j]
         if not loses(bound, blocks[j] * BLOCK, best, token):
-            leader = minima[j], holders[j]
-            best, token = open_block(row, blocks[j], floors[j], leader, cut, scale, key, best, token, work)
+            start = (blocks[j] - group * BLOCKS) * BLOCK
+            block, leader = stretch[start : min(start + BLOCK, stretch.size)], (minima[j], holders[j])
+            best, token = open_block(block, blocks[j] * BLOCK, floors[j], leader, cut, scale, key, best, token, work)
     return best, token
 
 
 @kernel
-def race(row, bits, maxima, cut, scale, key):
+def race(view, maxima, cut, scale, key):
     """Return the id that arrives first inside the cut; the row has a kept id."""
     lanes = (maxima.size + LANES - 1) // LANES * LANES
     minima, floors, bounds = np.empty(lanes), np.empty(lanes), np.empty(lanes)
     holders = np.empty(lanes, np.int64)
     work = (
         np.empty(BLOCKS, np.float32),
+        np.zeros(BLOCKS, np.int64),
         np.empty(BLOCKS, np.int64),
-        np.empty(BLOCKS, np.int64),
-        np.empty(BLOCK + STEP, np.int64),
+        np.zeros(BLOCK + STEP, np.int64),
         np.ones(BLOCK + STEP),
         np.ones(BLOCKS),
         np.empty(BLOCKS),
+        np.empty(BLOCK + STEP, np.uint64),
+        np.empty(BLOCK + STEP, np.uint64),
+        np.empty(4 * (BLOCK + STEP), np.uint32),
     )
-    lead, best, token = arrivals_of_groups(row, maxima, cut, scale, key, minima, holders, floors, bounds)
+    lead, best, token = arrivals_of_groups(view, maxima, cut, scale, key, minima, holders, floors, bounds)
     for turn in range(-1, maxima.size):
         group = lead if turn < 0 else turn
         if turn == lead or bounds[group] == NONE or loses(bounds[group], group * GROUP, best, token):
             continue
-        leaders = minima[group], holders[group]
-        best, token = open_group(row, bits, group, floors[group], leaders, cut, scale, key, best, token, work)
+        leaders, stretch = (minima[group], holders[group]), part(view, group)
+        best, token = open_group(stretch, group, floors[group], leaders, cut, scale, key, best, token, work)
     return token

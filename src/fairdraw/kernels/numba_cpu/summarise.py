@@ -1,21 +1,50 @@
-"""One read of a row: the largest score of every group, and whether the row can be drawn from at all.
+"""One read of a row: the largest score of every group, whether it can be drawn from at all, and its fingerprint.
 
 Maxima are taken on the bits, as integers: a maximum of floats cannot be split into lanes without fast-math.  Read as
-int32, the largest float of a stretch is the largest int if any float is >= 0, and else the smallest int.
+integers, the largest float of a stretch is the largest one if any float is >= 0, and else the smallest one.  That
+holds for float16 and bfloat16 as well, so a row of a half type is widened only where a draw looks closer.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from fairdraw.kernels.fingerprint import FACTOR, WEIGHTS
 from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.memory import all_or_none, mask_out
+from fairdraw.kernels.slots import BFLOAT16, FLOAT32
 from fairdraw.streams.noise import BLOCK, GROUP
 
-INFINITY, MINUS_INFINITY = np.int32(0x7F800000), np.uint32(0xFF800000)
 LEAST, MOST = np.int32(-(2**31)), np.int32(2**31 - 1)
-ZERO = np.float32(0)
-USABLE, BROKEN, NOTHING_LEFT = 0, 1, 2
-"""What a row may be: NaN or +inf makes it broken."""
+ZERO, NONE = np.float32(0), np.float32(-np.inf)
+INFINITY, INFINITY_16, INFINITY_B16 = 0x7F800000, 0x7C00, 0x7F80
+"""Bits of +inf in a float32, a float16 and a bfloat16."""
+HIDDEN, HIDDEN_16, HIDDEN_B16 = np.int32(0x7F800000 - 2**31), np.int16(0x7C00 - 2**15), np.int16(0x7F80 - 2**15)
+"""Bits of -inf."""
+SIGN_OF = (2**31, 2**15, 2**15)
+SUBNORMAL, STEP_OF_SUBNORMALS, REBIAS = np.int32(0x400), np.float32(2.0**-24), np.float32(2.0**112)
+FACTOR_WORD = np.uint64(FACTOR)
+
+
+@kernel
+def widen(bits, kind):
+    """The float32 of 16 bits, exactly."""
+    if kind == BFLOAT16:
+        return np.int32(np.int32(bits) << np.int32(16)).view(np.float32)
+    size = np.int32(np.int32(bits) & np.int32(0x7FFF))
+    value = np.int32(size << np.int32(13)).view(np.float32) * REBIAS
+    value = np.float32(size) * STEP_OF_SUBNORMALS if size < SUBNORMAL else value
+    value = np.float32(np.inf) if size == np.int32(0x7C00) else value
+    value = np.float32(np.nan) if size > np.int32(0x7C00) else value
+    return -value if bits < 0 else value
+
+
+@kernel
+def float_of(bits, kind):
+    """The float32 of a row's bits; 0.0 for -0.0."""
+    if kind == FLOAT32:
+        return np.float32(np.int32(bits).view(np.float32) + ZERO)
+    return np.float32(widen(np.int16(bits), kind) + ZERO)
 
 
 @kernel
@@ -28,31 +57,52 @@ def largest(bits):
 
 
 @kernel
-def summarise(bits, maxima):
-    """Fill the maxima of the groups; return the row's maximum and status."""
-    groups = maxima.size
-    top, bottom, peak = LEAST, np.uint32(0), np.float32(-np.inf)
-    for group in range(groups):
-        stretch = bits[group * GROUP : min(group * GROUP + GROUP, bits.size)]
-        high, low, far = LEAST, MOST, np.uint32(0)
-        for i in range(stretch.size):
-            high, low = max(high, stretch[i]), min(low, stretch[i])
-            far = max(far, np.uint32(stretch[i]))
-        top, bottom = max(top, high), max(bottom, far)
-        best = np.float32(np.int32(high if high >= np.int32(0) else low).view(np.float32) + ZERO)
-        maxima[group] = best
-        peak = best if best > peak else peak
-    if top >= INFINITY or bottom > MINUS_INFINITY:
-        return peak, BROKEN
-    return peak, USABLE if peak > np.float32(-np.inf) else NOTHING_LEFT
+def weighed(shorts):
+    """What the entries of a group add to a row's fingerprint (see `fairdraw.kernels.fingerprint`)."""
+    total = np.int32(0)
+    for i in range(shorts.size):
+        total = np.int32(total + np.int32(np.int32(shorts[i]) * np.int32(WEIGHTS[i])))
+    return np.uint64(np.uint32(total))
 
 
 @kernel
-def block_maxima(bits, start, maxima):
-    """Fill the maxima of the blocks of a group that starts here; return how many blocks there are."""
-    stop = min(start + GROUP, bits.size)
-    count = (stop - start + BLOCK - 1) // BLOCK
+def extremes(bits, unsigned):
+    """Largest and smallest bits as signed numbers, and the largest as unsigned ones."""
+    high, low, far = bits[0], bits[0], unsigned[0]
+    for i in range(bits.size):
+        high, low = max(high, bits[i]), min(low, bits[i])
+        far = max(far, unsigned[i])
+    return high, low, far
+
+
+@kernel
+def read_bits(bits, unsigned, shorts, kind, infinity, hidden, words, maxima):
+    """Fill the maxima of the groups; return whether a NaN or +inf is among the entries, and their fingerprint.
+
+    The entries come as signed, unsigned and 16-bit integers.  A mask hides some from the maxima, but not what is
+    wrong with them.
+    """
+    shown, share = np.empty(GROUP, bits.dtype), GROUP * (shorts.size // bits.size)
+    broken, fingerprint = False, np.uint64(0)
+    for group in range(maxima.size):
+        first, stop = group * GROUP, min(group * GROUP + GROUP, bits.size)
+        high, low, far = extremes(bits[first:stop], unsigned[first:stop])
+        broken = broken or np.int64(high) >= infinity or np.int64(far) > infinity + SIGN_OF[kind]
+        sum_of_group = weighed(shorts[group * share : min(group * share + share, shorts.size)])
+        fingerprint = fingerprint * FACTOR_WORD + sum_of_group
+        allowed = all_or_none(words, first, stop) if words.size else 1
+        if allowed == 2:
+            mask_out(bits[first:stop], words, first, shown, hidden)
+            high, low, far = extremes(shown[: stop - first], unsigned[first:stop])
+        maxima[group] = float_of(high if high >= 0 else low, kind) if allowed else NONE
+    return broken, np.int64(fingerprint)
+
+
+@kernel
+def block_maxima(stretch, maxima):
+    """Fill the maxima of the blocks of a group; return how many blocks there are."""
+    bits = stretch.view(np.int32)
+    count = (bits.size + BLOCK - 1) // BLOCK
     for block in range(count):
-        first = start + block * BLOCK
-        maxima[block] = largest(bits[first : min(first + BLOCK, stop)])
+        maxima[block] = largest(bits[block * BLOCK : min(block * BLOCK + BLOCK, bits.size)])
     return count

@@ -1,0 +1,120 @@
+"""Bias, penalties and forbidden ids: a plan's edits, in its order, on the few ids that they name.
+
+The arithmetic is that of `fairdraw.stages`: float32, each operation rounded once.  Whatever those would refuse (an id
+beyond the row, NaN, +inf) is refused here, and NumPy says why.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.memory import is_allowed
+from fairdraw.kernels.numba_cpu.view import STALE, entry, part, scaled, unedited, width
+from fairdraw.kernels.slots import (
+    AMOUNTS,
+    BIAS,
+    CODES,
+    EDGES,
+    FORBID,
+    IGNORES_UNKNOWN,
+    MASK,
+    MULTIPLY,
+    OPERATIONS,
+    REPETITION,
+    TOGETHER,
+)
+from fairdraw.streams.noise import GROUP
+
+ZERO, NONE, INFINITY = np.float32(0), np.float32(-np.inf), np.float32(np.inf)
+REFUSED = -1
+
+
+@kernel
+def edited(code, score, extra, one, two):
+    """A score after an edit; ``extra`` is the id's count, or the bits of its bias."""
+    if code == REPETITION:
+        return np.float32(score * one) if score < ZERO else np.float32(score / one)
+    if code == BIAS:
+        return np.float32(score + np.int32(extra).view(np.float32))
+    if code == FORBID:
+        return NONE
+    often = np.float32(np.float32(extra) * two)
+    if code == TOGETHER:
+        return np.float32(score - np.float32(often + one))
+    return np.float32(np.float32(score - often) - one)
+
+
+@kernel
+def is_everywhere(code):
+    """Whether an edit acts on every id."""
+    return MASK <= code <= MULTIPLY
+
+
+@kernel
+def everywhere(view, code, score, i):
+    """A score after a mask or a float32 temperature."""
+    if code == MASK:
+        return score if not view.words.size or is_allowed(view.words, i) else NONE
+    return scaled(score, view.scale, view.factor)
+
+
+@kernel
+def edit(view, call, whole, scales, ids, extras, places):
+    """Work out the edited ids, ``view.ids``, and their values; return how many they are, or REFUSED.
+
+    ``places`` has a zero for each id of the row, and has so again at the end.
+    """
+    count, good, size = 0, True, width(view)
+    for turn in range(whole[OPERATIONS]):
+        code = whole[CODES + turn] & (IGNORES_UNKNOWN - 1)
+        if is_everywhere(code):
+            for j in range(count):
+                view.values[j] = everywhere(view, code, view.values[j], view.ids[j])
+                good = good and view.values[j] < INFINITY
+            continue
+        one, two = np.float32(scales[AMOUNTS + 2 * turn]), np.float32(scales[AMOUNTS + 2 * turn + 1])
+        for k in range(call[EDGES + turn], call[EDGES + turn + 1]):
+            i = ids[k]
+            if i >= size:
+                good = good and whole[CODES + turn] >= IGNORES_UNKNOWN
+                continue
+            j = np.int64(places[i]) - 1
+            if j < 0:
+                j, count = count, count + 1
+                places[i], view.ids[j] = count, i
+                score = entry(view, i)
+                for earlier in range(turn):
+                    before = whole[CODES + earlier] & (IGNORES_UNKNOWN - 1)
+                    if is_everywhere(before):
+                        score = everywhere(view, before, score, i)
+                view.values[j] = score
+            view.values[j] = edited(code, view.values[j], extras[k], one, two)
+            good = good and view.values[j] < INFINITY
+    for j in range(count):
+        places[view.ids[j]] = 0
+    return count if good else REFUSED
+
+
+@kernel
+def settle(view, count, maxima):
+    """Enter the edits into the view, and correct the maxima of their groups.
+
+    A group's maximum stands unless an edited id held it; only then is the group read again.
+    """
+    again = np.zeros(maxima.size, np.bool_)
+    for j in range(count):
+        group = view.ids[j] // GROUP
+        view.following[j], view.heads[group] = view.heads[group], j
+        view.state[group] = STALE
+        again[group] = again[group] or unedited(view, view.ids[j]) >= maxima[group]
+    for j in range(count):
+        group = view.ids[j] // GROUP
+        if again[group]:
+            stretch = part(view, group)
+            best = NONE
+            for i in range(stretch.size):
+                best = max(best, stretch[i])
+            maxima[group], again[group] = best + ZERO, False
+        elif view.values[j] > maxima[group]:
+            maxima[group] = view.values[j] + ZERO

@@ -1,0 +1,109 @@
+"""A row as kernels see it: after its mask, its edits and its float32 temperature, group by group.
+
+A group that nothing touches is read where it lies.  Another is worked out when it is first asked for, in scratch
+memory: so a draw that opens few groups changes few of them, and nothing is ever copied whole.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.memory import is_allowed, mask_out
+from fairdraw.kernels.numba_cpu.summarise import widen
+from fairdraw.kernels.slots import DIVIDE, FLOAT32, MULTIPLY
+from fairdraw.streams.noise import GROUP
+
+NONE = np.float32(-np.inf)
+PLAIN, STALE, READY = np.uint8(0), np.uint8(1), np.uint8(2)
+"""Of a group: read where it lies; still to be worked out; in the scratch memory."""
+
+View = namedtuple("View", "row halves kind words scale factor state scratch heads following ids values")
+"""``row`` is float32, or empty where ``halves`` has a half type's bits.  ``scale`` is DIVIDE, MULTIPLY or 0.  ``heads``
+has the first edit of each group and ``following`` the next one after each edit, -1 at the end; ``ids`` and ``values``
+are what the edits come to."""
+
+
+@kernel
+def width(view):
+    """How many ids there are."""
+    return max(view.row.size, view.halves.size)
+
+
+@kernel
+def scaled(score, scale, factor):
+    """A score after a float32 temperature."""
+    if scale == DIVIDE:
+        return np.float32(score / factor)
+    if scale == MULTIPLY:
+        return np.float32(score * factor)
+    return score
+
+
+@kernel
+def entry(view, i):
+    """The score of an id as it came."""
+    return view.row[i] if view.kind == FLOAT32 else widen(view.halves[i], view.kind)
+
+
+@kernel
+def unedited(view, i):
+    """The score of an id after mask and temperature, without edits."""
+    if view.words.size and not is_allowed(view.words, i):
+        return NONE
+    return scaled(entry(view, i), view.scale, view.factor)
+
+
+@kernel
+def look(view, i):
+    """The score of one id, without working out its group."""
+    group = i // GROUP
+    if view.state[group] == PLAIN:
+        return view.row[i]
+    if view.state[group] == READY:
+        return view.scratch[i]
+    if view.heads.size:
+        edit = view.heads[group]
+        while edit >= 0:
+            if view.ids[edit] == i:
+                return view.values[edit]
+            edit = view.following[edit]
+    return unedited(view, i)
+
+
+@kernel
+def part(view, group):
+    """The scores of a group, float32."""
+    first, stop = group * GROUP, min(group * GROUP + GROUP, width(view))
+    if view.state[group] == PLAIN:
+        return view.row[first:stop]
+    if view.state[group] == STALE:
+        work_out(view, group, first, view.scratch[first:stop])
+    return view.scratch[first:stop]
+
+
+@kernel
+def work_out(view, group, first, target):
+    """Fill in the scores of a group."""
+    if view.kind == FLOAT32:
+        for i in range(target.size):
+            target[i] = view.row[first + i]
+    else:
+        for i in range(target.size):
+            target[i] = widen(view.halves[first + i], view.kind)
+    if view.words.size:
+        mask_out(target, view.words, first, target, NONE)
+    if view.scale == DIVIDE:
+        for i in range(target.size):
+            target[i] = target[i] / view.factor
+    elif view.scale == MULTIPLY:
+        for i in range(target.size):
+            target[i] = target[i] * view.factor
+    if view.heads.size:
+        edit = view.heads[group]
+        while edit >= 0:
+            target[view.ids[edit] - first] = view.values[edit]
+            edit = view.following[edit]
+    view.state[group] = READY

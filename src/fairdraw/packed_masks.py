@@ -1,0 +1,100 @@
+"""Packed masks at the door: 32 ids to a word, as grammar engines hand them over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairdraw.domains import Choice, require
+from fairdraw.errors import ParameterError
+
+LANES = 32
+BEYOND = Choice(("error", "forbid"))
+Words = NDArray[np.int32]
+"""Bit ``id % 32`` of word ``id // 32`` says whether an id is allowed."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PackedMask:
+    """A packed mask together with what to do where it is narrower than the row.
+
+    Parameters
+    ----------
+    words : array_like of int32 or uint32, shape (words,)
+        Bit ``id % 32`` of word ``id // 32`` is 1 where an id is allowed.
+    beyond : "error" or "forbid"
+        If the words end before the row does, as for a vocabulary that is padded for speed: refuse, or forbid every id
+        behind them.
+
+    Examples
+    --------
+    >>> from fairdraw.arrays import as_mask
+    >>> as_mask(PackedMask(words=np.int32([5]), beyond="forbid"), 40).nonzero()[0].tolist()
+    [0, 2]
+    """
+
+    words: ArrayLike
+    beyond: Literal["error", "forbid"] = "error"
+
+    def __post_init__(self) -> None:
+        require("beyond", self.beyond, BEYOND)
+
+
+def is_packed(mask: object) -> bool:
+    """Whether a mask comes in words."""
+    return isinstance(mask, PackedMask) or np.asarray(mask).dtype in (np.dtype(np.int32), np.dtype(np.uint32))
+
+
+def as_words(mask: object, vocab: int) -> Words:
+    """Turn a packed mask into words that are the library's own, or say what is wrong with it.
+
+    Raises
+    ------
+    ParameterError
+        Not words on one axis; too many, or too few without ``beyond="forbid"``; an id behind the row is allowed.
+    """
+    beyond = mask.beyond if isinstance(mask, PackedMask) else "error"
+    words: NDArray[Any] = np.array(mask.words if isinstance(mask, PackedMask) else mask)
+    if words.ndim != 1 or words.dtype not in (np.dtype(np.int32), np.dtype(np.uint32)):
+        raise ParameterError("mask", f"shape {words.shape} of {words.dtype}", "int32 words on one axis")
+    need = -(-vocab // LANES)
+    if words.size > need or (words.size < need and beyond == "error"):
+        hint = 'PackedMask(words=..., beyond="forbid") forbids the ids behind the mask' if words.size < need else ""
+        raise ParameterError("mask", words.size, f"{need} words for {vocab} ids", hint)
+    words = words.view(np.int32)
+    if words.size == need and vocab % LANES and int(words[-1]) & 0xFFFFFFFF >> (vocab % LANES) << (vocab % LANES):
+        raise ParameterError("mask", "an id behind the row", f"for ids in 0..{vocab - 1}", "the logits row ends there")
+    return words
+
+
+def pack(allowed: NDArray[np.bool_]) -> Words:
+    """Words of a mask of bool.
+
+    Examples
+    --------
+    >>> pack(np.array([True, False, True])).tolist()
+    [5]
+    """
+    words = np.zeros(-(-allowed.size // LANES), "<i4")
+    bits = np.packbits(allowed, bitorder="little")
+    words.view(np.uint8)[: bits.size] = bits
+    return words.astype(np.int32, copy=False)
+
+
+def unpack(words: Words, vocab: int) -> NDArray[np.bool_]:
+    """A mask of bool from words; ids behind them are forbidden.
+
+    Examples
+    --------
+    >>> unpack(np.int32([5]), 4).tolist()
+    [True, False, True, False]
+    """
+    allowed = np.zeros(vocab, np.bool_)
+    bits = np.unpackbits(
+        words.astype("<i4", copy=False).view(np.uint8), bitorder="little", count=min(vocab, 32 * words.size)
+    )
+    allowed[: bits.size] = bits
+    return allowed
