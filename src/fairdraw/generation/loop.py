@@ -7,7 +7,7 @@ what it would have drawn in one go.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,11 @@ from fairdraw.context import Memory
 from fairdraw.domains import SEED, Whole, require
 from fairdraw.errors import ParameterError
 from fairdraw.generation.constrained import draw_constrained, start_track
+from fairdraw.generation.drawers import FAIRDRAW, drawer
 from fairdraw.generation.memories import next_memory
 from fairdraw.generation.prompts import Prompt, encode_prompt
 from fairdraw.generation.result import Completion, FinishReason, Step
+from fairdraw.generation.shared_prompt import FromPrompt, SharedPrompt
 from fairdraw.generation.speculation.looking import OneByOne, Rows
 from fairdraw.generation.speculation.settings import Speculation
 from fairdraw.generation.speculation.starting import Begun, begin
@@ -29,15 +31,11 @@ from fairdraw.history import History
 from fairdraw.logprobs import Meaning, TokenLogprobs, logprobs
 from fairdraw.models.protocol import Model
 from fairdraw.plan import Plan, require_plan
-from fairdraw.replay.engines import Replayer, replayer
 from fairdraw.replay.result import Replayed
-from fairdraw.sampling import sample
 from fairdraw.text.assembly import TextAssembler
 from fairdraw.text.stop_strings import StopStrings
 
 Mask = NDArray[np.bool_] | None
-FAIRDRAW = "fairdraw"
-"""The stream of the keyed race."""
 
 
 def generate(
@@ -165,37 +163,13 @@ def start(
     )
 
 
-def drawer(
-    stream: str, plan: Plan, seed: int, sample_index: int, memory: Callable[[], Memory | None] = lambda: None
-) -> Replayer:
-    """Start what draws the tokens of one text: the keyed race, or an engine's own generator.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a text's next token is drawn from."""
 
-    ``memory`` says what the plan's stateful stages remember when a token is drawn.
-
-    Raises
-    ------
-    PlanError, ParameterError
-        The engine cannot be replayed, or has no notion of a sample index.
-    """
-    if stream != FAIRDRAW:
-        if sample_index:
-            hint = "an engine's generator knows one text for each seed"
-            raise ParameterError("sample_index", sample_index, f"0 for {stream}'s own tokens", hint)
-        return replayer(stream, plan, seed)
-
-    def keyed(logits: object, history: History) -> Replayed:
-        drawn = sample(
-            plan,
-            logits,
-            seed=seed,
-            position=len(history),
-            sample_index=sample_index,
-            history=history,
-            memory=memory(),
-        )
-        return Replayed(token=drawn.token)
-
-    return keyed
+    logits: NDArray[np.float32]
+    mask: Mask
+    text: Tentative
 
 
 @dataclass(kw_only=True)
@@ -213,11 +187,15 @@ class Generation:
     stream: str
     constraint: Constraint | None = None
     speculation: Speculation | None = None
+    shared_prompt: SharedPrompt | None = None
+    """Where the prompt is read once for several texts; None: this text reads it."""
 
     def __post_init__(self) -> None:
         self._track = start_track(self.constraint, self.model, self.plan) if self.constraint else None
         self._memory: Memory | None = None
         self._speculated: Begun | None = None
+        self._rows: Rows | None = None
+        self._history = History(prompt=self.prompt_tokens)
         self._drawer = drawer(self.stream, self.plan, self.seed, self.sample_index, lambda: self._memory)
         self.doubts: list[tuple[int, str]] = []
         limits = self.plan.limits
@@ -261,32 +239,77 @@ class Generation:
             fulfilled=self._fulfilled(),
         )
 
+    @property
+    def needs_own_draw(self) -> bool:
+        """Whether `draw` must draw: an engine's own generator, or a guess to verify, and not the plan alone."""
+        return self.stream != FAIRDRAW or bool(self._speculated and self._speculated.verify)
+
+    def ask(self) -> Asked | None:
+        """What the next token is drawn from; None at the most tokens, where `end` comes next."""
+        if len(self.tokens) >= self.most:
+            return None
+        if self._rows is None:
+            self._rows = self._find_rows()
+        text = Tentative(self._history, self._track, self._memory)
+        asked = Asked(logits=self._rows.next(text), mask=self._track.mask() if self._track else None, text=text)
+        if self._speculated and not self._speculated.verify:
+            self._speculated.measure(asked.logits, text)
+        return asked
+
+    def draw(self, asked: Asked) -> Replayed:
+        """Draw the next token; the text does not change."""
+        if self._speculated and self._speculated.verify:
+            return self._speculated.verify(asked.logits, asked.text)
+        if self._track is None or asked.mask is None:
+            return self._drawer(asked.logits, asked.text.history)
+        return draw_constrained(
+            self._track,
+            self.plan,
+            asked.logits,
+            asked.mask,
+            seed=self.seed,
+            sample_index=self.sample_index,
+            history=asked.text.history,
+            memory=self._memory,
+        )
+
+    def take(self, asked: Asked, drawn: Replayed) -> Step:
+        """Add the token that was drawn."""
+        logits, mask, history = asked.logits, asked.mask, self._history
+        if drawn.doubt:
+            self.doubts.append((len(self.tokens), drawn.doubt))
+        report = self._report(logits, drawn.token, history, mask)
+        self._memory = next_memory(
+            self.plan, logits, drawn.token, self.seed, self.sample_index, history, mask, self._memory
+        )
+        history.append(drawn.token)
+        if self._track:
+            self._track.advance(drawn.token)
+        self.tokens.append(drawn.token)
+        assert self._rows is not None, "ask comes first"
+        self._rows.take(drawn.token)
+        return self._step(drawn.token, report)
+
+    def end(self) -> Step:
+        """End at the most tokens: what was held is text."""
+        return self._end("length", None)
+
+    def cancel(self) -> None:
+        """End here, by the caller's wish: the text is what was shown so far."""
+        self.finish_reason = "cancelled"
+
     def _run(self) -> Iterator[Step]:
-        rows, history = self._rows(), History(prompt=self.prompt_tokens)
-        while len(self.tokens) < self.most:
-            text = Tentative(history, self._track, self._memory)
-            logits = rows.next(text)
-            mask = self._track.mask() if self._track else None
-            drawn = self._draw(logits, text, mask)
-            if drawn.doubt:
-                self.doubts.append((len(self.tokens), drawn.doubt))
-            report = self._report(logits, drawn.token, history, mask)
-            self._memory = next_memory(
-                self.plan, logits, drawn.token, self.seed, self.sample_index, history, mask, self._memory
-            )
-            history.append(drawn.token)
-            if self._track:
-                self._track.advance(drawn.token)
-            self.tokens.append(drawn.token)
-            rows.take(drawn.token)
-            step = self._step(drawn.token, report)
+        while (asked := self.ask()) is not None:
+            step = self.take(asked, self.draw(asked))
             yield step
             if step.finish_reason is not None:
                 return
-        yield self._end("length", None)
+        yield self.end()
 
-    def _rows(self) -> Rows:
+    def _find_rows(self) -> Rows:
         """Where the logits come from."""
+        if self.speculation is None and self.shared_prompt:
+            return FromPrompt(prompt=self.shared_prompt)
         if self.speculation is None:
             return OneByOne(session=self.model.start(), pending=self.prompt_tokens)
         self._speculated = begin(
@@ -306,28 +329,10 @@ class Generation:
         # Accepted and rejected tokens follow the plan's law, and are not those that it draws by itself.
         return f"{self.stream} {self.speculation.way}"
 
-    def _draw(self, logits: object, text: Tentative, mask: Mask) -> Replayed:
-        history = text.history
-        if self._speculated:
-            if self._speculated.verify:
-                return self._speculated.verify(logits, text)
-            self._speculated.measure(logits, text)
-        if self._track is None or mask is None:
-            return self._drawer(logits, history)
-        return draw_constrained(
-            self._track,
-            self.plan,
-            logits,
-            mask,
-            seed=self.seed,
-            sample_index=self.sample_index,
-            history=history,
-            memory=self._memory,
-        )
-
     def _fulfilled(self) -> bool | None:
         # What a stop string or stop id cuts off is missing from the text.
-        return None if self._track is None else self._track.may_end and self.stop_reason is None
+        cut = self.stop_reason is not None or self.finish_reason == "cancelled"
+        return None if self._track is None else self._track.may_end and not cut
 
     def _report(self, logits: object, token: int, history: History, mask: Mask) -> TokenLogprobs | None:
         top = self.plan.limits.logprobs

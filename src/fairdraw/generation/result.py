@@ -12,8 +12,8 @@ from fairdraw.logprobs import Alternative, TokenLogprobs
 from fairdraw.plan import Plan
 from fairdraw.streams.noise import STREAM_VERSION
 
-FinishReason = Literal["stop", "length"]
-"""Ended by an end token, a stop id or a stop string; or by max_tokens or a full context."""
+FinishReason = Literal["stop", "length", "cancelled"]
+"""Ended by an end token, a stop id or a stop string; by max_tokens or a full context; or by the caller."""
 VERY_UNLIKELY = -9999.0
 """What JSON carries for a logprob of -inf, as in OpenAI's interface."""
 
