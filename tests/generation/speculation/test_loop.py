@@ -181,7 +181,7 @@ def test_nothing_is_guessed_beyond_the_last_token_an_end_or_the_context():
 
 def test_a_tree_that_does_not_fit_the_context_is_not_looked_at():
     plan = fd.Plan.parse("fairdraw: temperature=1.0")
-    for context in range(5, 16):
+    for context in range(5, 22):
         texts = [
             generate(PrefixModel(context_length=context), [1, 2, 3], plan, seed=5, speculation=speculation).tokens
             for speculation in (None, Speculation(draft=DRAFTS["itself"], tokens=3, widths=(2, 2, 2)))
