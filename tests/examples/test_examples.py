@@ -116,7 +116,7 @@ def test_every_printed_number_belongs_to_one_example():
     owners = {label: [name for name, start in SHOWN.items() if re.match(start, label)] for label in PRINTED}
     assert {label for label, names in owners.items() if not names} == IN_NO_EXAMPLE
     assert max(map(len, owners.values())) == 1
-    assert set(SHOWN) == ALL - {"clipped_gumbel_tail", "clipped_gumbel_draws", "constraints", "sharded"}
+    assert set(SHOWN) == ALL - {"clipped_gumbel_tail", "clipped_gumbel_draws", "constraints", "sharded", "speculation"}
 
 
 def test_the_clipped_tail_is_found_by_the_comparison_and_by_224_draws(runner, capsys):
@@ -140,6 +140,12 @@ def test_the_bytes_in_the_docs_are_those_that_the_sharded_example_counts(runner,
     output = runner.output("sharded", capsys)
     assert output.count("\n") == 9
     assert f"```text\n{output}```" in (ROOT / "docs/shards.md").read_text(encoding="utf-8")
+
+
+def test_the_table_in_the_docs_is_what_the_speculation_example_prints(runner, capsys):
+    output = runner.output("speculation", capsys)
+    assert output.count("total variation 0.000000") == 4
+    assert f"```text\n{output}```" in (ROOT / "docs/speculation.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.model
