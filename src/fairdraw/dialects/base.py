@@ -120,13 +120,18 @@ class Mode:
     steps: tuple[Step, ...]
     when: Callable[[Values], bool] = lambda values: True
     """Whether this mode applies; the first that does is taken."""
-    draw: Draw = Race()
+    draw: Draw | Callable[[Values], Draw] = Race()
+    """How a token is chosen; a function of the values where one of them is the draw's own number."""
     reads: tuple[str, ...] = ()
     """Parameters that chose the mode."""
     ignores: str = ""
     """Why a parameter that no step of this mode reads has no effect."""
     unread: tuple[str, ...] = ()
     """Parameters that the engine does not look at in this mode: any number will do."""
+
+    def make_draw(self, values: Values) -> Draw:
+        """The draw, with its numbers."""
+        return self.draw if isinstance(self.draw, Draw) else self.draw(values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

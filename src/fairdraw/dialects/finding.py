@@ -9,19 +9,11 @@ from fairdraw.errors import PlanError
 
 WITHOUT_A_DIALECT = frozenset(
     (
-        "vllm",
-        "sglang",
-        "flashinfer",
         "llama_cpp",
         "llama.cpp",
-        "mlx_lm",
         "exllamav2",
         "exllamav3",
-        "mistral_rs",
         "ollama",
-        "tensorrt_llm",
-        "openai",
-        "anthropic",
     )
 )
 """Engines that people ask for; none is a misspelling of a known one."""

@@ -69,7 +69,7 @@ def read(dialect: Dialect, variant: str, request: Mapping[str, object], facts: M
         for p in chosen.parameters
     )
     limits = _limits(chosen, values)
-    return Reading(settings=settings, stages=stages, draw=mode.draw, limits=limits, mode=mode.name)
+    return Reading(settings=settings, stages=stages, draw=mode.make_draw(values), limits=limits, mode=mode.name)
 
 
 def implied_names(

@@ -10,10 +10,22 @@ from fairdraw.draws.exponential_race import ExponentialRace
 from fairdraw.draws.greedy import Greedy
 from fairdraw.draws.inverse_cdf import InverseCdf
 from fairdraw.draws.race import Race
+from fairdraw.draws.truncated_cdf import TruncatedCdf
+from fairdraw.draws.undocumented import Undocumented
 
 DRAWS: MappingProxyType[str, type[Draw]] = MappingProxyType(
-    {draw.name: draw for draw in (Race, Greedy, InverseCdf, ExponentialRace, ClippedGumbel)}
+    {draw.name: draw for draw in (Race, Greedy, InverseCdf, ExponentialRace, ClippedGumbel, TruncatedCdf, Undocumented)}
 )
 """Name to draw."""
 
-__all__ = ["DRAWS", "ClippedGumbel", "Draw", "ExponentialRace", "Greedy", "InverseCdf", "Race"]
+__all__ = [
+    "DRAWS",
+    "ClippedGumbel",
+    "Draw",
+    "ExponentialRace",
+    "Greedy",
+    "InverseCdf",
+    "Race",
+    "TruncatedCdf",
+    "Undocumented",
+]

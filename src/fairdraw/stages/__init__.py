@@ -26,6 +26,7 @@ from fairdraw.stages.sequence_bias import SequenceBias
 from fairdraw.stages.smoothing import Smoothing
 from fairdraw.stages.spare_min_p import SpareMinP
 from fairdraw.stages.tail_free import TailFree
+from fairdraw.stages.pivot_cut import PivotCut
 from fairdraw.stages.temperature import Temperature
 from fairdraw.stages.top_a import TopA
 from fairdraw.stages.top_h import TopH
@@ -54,6 +55,7 @@ STAGES: MappingProxyType[str, type[Stage]] = MappingProxyType(
             TopP,
             MinP,
             Typical,
+            PivotCut,
             AdaptiveP,
             Dry,
             DynamicTemperature,
@@ -108,6 +110,7 @@ __all__ = [
     "Mirostat1",
     "Mirostat2",
     "NoRepeatNgram",
+    "PivotCut",
     "PresenceFrequencyPenalty",
     "RepetitionPenalty",
     "SequenceBias",
