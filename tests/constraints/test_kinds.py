@@ -209,3 +209,10 @@ def test_a_row_narrower_than_the_tokenizer_is_refused():
         Vocabulary(token_bytes=(b"", b"a", b"b"), width=2, end_ids=())
     with pytest.raises(fd.ParameterError, match="end_ids"):
         Vocabulary(token_bytes=(b"",), width=2, end_ids=(2,))
+
+
+def test_the_bytes_of_an_end_token_are_no_text():
+    tokens = Vocabulary(token_bytes=(b"end", b"a", b""), width=4, end_ids=(0,))
+    assert (tokens.text_words.tolist(), tokens.end_words.tolist()) == ([2], [1])
+    assert (tokens.text([0, 1, 3]), tokens.spelled_by(b"end")) == (b"a", ())
+    assert Track(Regex("(end)+a?"), tokens).state.mask().tolist() == [0]

@@ -23,18 +23,16 @@ pytestmark = pytest.mark.model
 SCHEMA = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "minLength": 1, "maxLength": 16},
-        "age": {"type": "integer", "minimum": 0, "maximum": 120},
+        "name": {"type": "string", "minLength": 1, "maxLength": 10},
         "home": {
             "type": "object",
-            "properties": {"zip": {"type": "string", "pattern": "^[0-9]{5}$"}, "own": {"type": "boolean"}},
+            "properties": {"zip": {"type": "string", "pattern": "^[0-9]{3}$"}, "own": {"type": "boolean"}},
             "required": ["zip", "own"],
             "additionalProperties": False,
         },
         "tags": {"type": "array", "items": {"enum": ["sea", "wind", "sky"]}, "minItems": 1, "maxItems": 3},
-        "note": {"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 24}]},
     },
-    "required": ["name", "age", "home", "tags"],
+    "required": ["name", "home", "tags"],
     "additionalProperties": False,
 }
 PLAN = fd.Plan.parse("fairdraw: temperature=1.0")
@@ -56,13 +54,13 @@ def test_twenty_samples_of_a_nested_schema_are_valid_or_cut_by_length(model):
     prompt = model.tokenizer.encode("A person as JSON:\n")
     reasons = []
     for index in range(20):
-        done = generate(model, prompt, PLAN, seed=11, sample_index=index, max_tokens=52, constraint=constraint)
+        done = generate(model, prompt, PLAN, seed=11, sample_index=index, max_tokens=45, constraint=constraint)
         reasons.append(done.finish_reason)
         assert done.fulfilled == (done.finish_reason == "stop")
         if done.fulfilled:
             validator.validate(json.loads(done.text))
         else:
-            assert len(done.tokens) == 52
+            assert len(done.tokens) == 45
             with pytest.raises(json.JSONDecodeError):
                 json.loads(done.text)
     assert set(reasons) == {"stop", "length"}
@@ -70,7 +68,7 @@ def test_twenty_samples_of_a_nested_schema_are_valid_or_cut_by_length(model):
 
 def test_the_masks_of_the_whole_vocabulary_agree_with_single_questions(vocabulary):
     track = Track(JsonSchema(SCHEMA), vocabulary)
-    for byte in b'{"name": "Ann", "age": 3':
+    for byte in b'{"name": "Ann", "home": {':
         track.advance(vocabulary.spelled_by(bytes([byte]))[0])
         allowed = unpack(track.state.mask(), vocabulary.width)
         looked_at = range(byte % 7, vocabulary.width, 97)
