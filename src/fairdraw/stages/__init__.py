@@ -22,11 +22,11 @@ from fairdraw.stages.min_p import MinP
 from fairdraw.stages.mirostat import Mirostat1, Mirostat2
 from fairdraw.stages.no_repeat_ngram import NoRepeatNgram
 from fairdraw.stages.penalties import PresenceFrequencyPenalty, RepetitionPenalty
+from fairdraw.stages.pivot_cut import PivotCut
 from fairdraw.stages.sequence_bias import SequenceBias
 from fairdraw.stages.smoothing import Smoothing
 from fairdraw.stages.spare_min_p import SpareMinP
 from fairdraw.stages.tail_free import TailFree
-from fairdraw.stages.pivot_cut import PivotCut
 from fairdraw.stages.temperature import Temperature
 from fairdraw.stages.top_a import TopA
 from fairdraw.stages.top_h import TopH
