@@ -83,26 +83,57 @@ def logprobs(
     temperature -2.145078
     processed -2.126928
     """
+    values = row_logprobs(plan, logits, meaning=meaning, history=history, mask=mask, memory=memory, second=second)
+    return report(values, token, meaning=meaning, top=top)
+
+
+def row_logprobs(
+    plan: Plan,
+    logits: object,
+    *,
+    meaning: Meaning,
+    history: History | None = None,
+    mask: ArrayLike | None = None,
+    memory: Memory | None = None,
+    second: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """Give the logprob of every token of a row; parameters as in `logprobs`.
+
+    Returns
+    -------
+    float64, shape (vocab,)
+        Natural logarithms; -inf for what cannot be drawn.
+    """
     require("meaning", meaning, Choice(get_args(Meaning)))
     row, context = enter(plan, logits, history, mask, memory, second)
-    require("token", token, Whole(0, row.size - 1))
-    require("top", top, Whole(0))
     if meaning == "processed":
         with np.errstate(divide="ignore"):
-            values = np.log(law(plan, row, history=history, mask=mask, memory=memory, second=second).probabilities)
-    else:
-        rows = [Row.of(row, RealMasses)]
-        for stage in plan.stages if meaning == "temperature" else ():
-            if not isinstance(stage, FilterStage):
-                rows.append(apply_stage(stage, rows, [], context))
-        values = rows[-1].log2_weights * np.log(2.0)
-    return _report(values, token, meaning, top)
+            return np.log(law(plan, row, history=history, mask=mask, memory=memory, second=second).probabilities)
+    rows = [Row.of(row, RealMasses)]
+    for stage in plan.stages if meaning == "temperature" else ():
+        if not isinstance(stage, FilterStage):
+            rows.append(apply_stage(stage, rows, [], context))
+    return rows[-1].log2_weights * np.log(2.0)
 
 
-def _report(values: NDArray[np.float64], token: int, meaning: Meaning, top: int) -> TokenLogprobs:
-    order = np.argsort(-values, kind="stable")
-    best = order[:top]
-    rank = int(np.flatnonzero(order == token)[0]) + 1
+def report(values: NDArray[np.float64], token: int, *, meaning: Meaning, top: int = 0) -> TokenLogprobs:
+    """Pick one token and the best ones out of a row of logprobs.
+
+    Parameters
+    ----------
+    values : float64, shape (vocab,)
+        What `row_logprobs` gave.
+    token, meaning, top
+        As in `logprobs`.
+    """
+    require("token", token, Whole(0, values.size - 1))
+    require("top", top, Whole(0))
+    rank = 1 + int(np.count_nonzero(values > values[token]) + np.count_nonzero(values[:token] == values[token]))
     chosen = Alternative(token=token, logprob=float(values[token]), rank=rank)
+    best = np.arange(values.size)
+    if 0 < top < values.size:
+        # With everything that equals the last of them, so that the lower ids are among them.
+        best = np.flatnonzero(values >= np.partition(values, values.size - top)[values.size - top])
+    best = best[np.argsort(-values[best], kind="stable")][:top] if top else best[:0]
     entries = tuple(Alternative(token=int(i), logprob=float(values[i]), rank=n) for n, i in enumerate(best, 1))
     return TokenLogprobs(meaning=meaning, chosen=chosen, top=entries if rank <= top else (*entries, chosen))

@@ -174,3 +174,15 @@ def test_looking_ahead_refuses_what_is_no_tree_and_no_way(tiny_session):
     with pytest.raises(ParameterError, match=r"way must be ascending indices in \[0, 2\)"):
         tiny_session.keep([2])
     assert tiny_session.length == 2
+
+
+def test_tokens_fed_together_have_the_rows_of_tokens_fed_alone_up_to_their_last_digits(tiny_session):
+    tokens = [int(token) for token in np.random.default_rng(4).integers(0, 50, 300)]
+    alone = tiny_session.fork()
+    tiny_session.feed(tokens[:7])
+    rows = tiny_session.feed_together(tokens[7:])
+    alone.feed(tokens[:7])
+    expected = np.stack([alone.feed([token]) for token in tokens[7:]])
+    assert rows.shape == (293, 50)
+    np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-4)
+    assert tiny_session.length == 300

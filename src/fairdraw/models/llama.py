@@ -227,6 +227,14 @@ class LlamaSession:
         self._hidden = np.stack(hidden)
         return logits
 
+    def feed_together(self, tokens: Sequence[int]) -> Floats:
+        """Append tokens and give the logits after each of them, shape (count, vocab): for scoring.
+
+        They go through as matrices, as in `feed`: several times as fast as `feed_all`, with other last digits.
+        """
+        self.feed(tokens)
+        return self._hidden @ self._weights.embedding.T
+
     def keep(self, way: Sequence[int]) -> None:
         """Of the tokens of the last `feed_all`, keep these and forget the others.
 

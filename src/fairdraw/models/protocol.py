@@ -94,6 +94,25 @@ class LookingSession(Session, Protocol):
         ...
 
 
+class ScoringSession(Session, Protocol):
+    """A session that gives the logits after each of several tokens fast."""
+
+    def feed_together(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """Append tokens and give the logits after each of them.
+
+        Parameters
+        ----------
+        tokens : sequence of int
+            At least one token id.
+
+        Returns
+        -------
+        float32, shape (count, vocab)
+            A fresh array. In their last digits the rows may differ from those that tokens fed one by one give.
+        """
+        ...
+
+
 class Model(Protocol):
     """A source of logits."""
 
