@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +13,7 @@ from fairdraw.domains import (
     BiasMap,
     Domain,
     Real,
+    SequenceBiasMap,
     Texts,
     TokenIds,
     TokenSequences,
@@ -29,11 +30,36 @@ DOMAINS: MappingProxyType[str, Domain] = MappingProxyType(
         "top_p": PROBABILITY,
         "min_p": PROBABILITY,
         "typical_p": PROBABILITY,
+        "top_n_sigma": Real(0),
+        "top_a": PROBABILITY,
+        "tfs": PROBABILITY,
+        "epsilon_cutoff": PROBABILITY,
+        "eta_cutoff": ZeroOr(1e-38, 1),
+        "top_h": PROBABILITY,
+        "xtc_probability": PROBABILITY,
+        "xtc_threshold": PROBABILITY,
+        "mirostat": Whole(0, 2),
+        "mirostat_tau": Real(0),
+        "mirostat_eta": Real(0),
+        "adaptive_target": PROBABILITY,
+        "adaptive_decay": Real(0, 0.99),
+        "dynatemp_range": Real(0, 1e37),
+        "dynatemp_exponent": Real(0),
+        "smoothing_factor": Real(0),
         "repetition_penalty": Real(0, open="low"),
         "presence_penalty": Real(),
         "frequency_penalty": Real(),
         "penalty_last_n": Whole(0),
+        "dry_multiplier": Real(0),
+        "dry_base": Real(1),
+        "dry_allowed_length": Whole(0),
+        "dry_penalty_last_n": Whole(0),
+        "dry_sequence_breakers": Texts(),
+        "no_repeat_ngram_size": Whole(0),
+        "guidance_scale": Real(),
         "logit_bias": BiasMap(),
+        "sequence_bias": SequenceBiasMap(),
+        "suppress_tokens": TokenIds(),
         "allowed_token_ids": TokenIds(),
         "bad_words": Texts(),
         "bad_words_ids": TokenSequences(),
@@ -82,6 +108,38 @@ class SamplingParams:
     """Keep tokens with at least this share of the most probable one. In [0, 1]; off: 0."""
     typical_p: float | None = None
     """Keep the tokens whose surprise is nearest to the entropy, up to this mass. In [0, 1]; off: 1."""
+    top_n_sigma: float | None = None
+    """Keep logits within this many standard deviations of the best one. At least 0; off: 0."""
+    top_a: float | None = None
+    """Keep tokens with this multiple of the best one's squared probability. In [0, 1]; off: 0."""
+    tfs: float | None = None
+    """Tail-free: keep the most probable tokens up to this share of their curvature. In [0, 1]; off: 1."""
+    epsilon_cutoff: float | None = None
+    """Keep tokens with at least this probability. In [0, 1]; off: 0."""
+    eta_cutoff: float | None = None
+    """The same with a threshold that falls as the entropy grows. 0 or in [1e-38, 1]; off: 0."""
+    top_h: float | None = None
+    """Keep the most probable tokens up to this share of the entropy of the best 100. In [0, 1]; off: None."""
+    xtc_probability: float | None = None
+    """How often the likely tokens but the last of them are removed. In [0, 1]; off: 0."""
+    xtc_threshold: float | None = None
+    """Probability from which XTC calls a token likely. In [0, 1]."""
+    mirostat: int | None = None
+    """Version of mirostat, 1 or 2. Off: 0."""
+    mirostat_tau: float | None = None
+    """Surprise that mirostat aims at, in bits. At least 0."""
+    mirostat_eta: float | None = None
+    """How fast mirostat follows. At least 0."""
+    adaptive_target: float | None = None
+    """Probability that adaptive-p aims at. In [0, 1]; off: None."""
+    adaptive_decay: float | None = None
+    """How much of the past counts for adaptive-p. In [0, 0.99]."""
+    dynatemp_range: float | None = None
+    """The temperature follows the entropy, so far to both sides. At least 0; off: 0."""
+    dynatemp_exponent: float | None = None
+    """Above 1: cold for longer. At least 0."""
+    smoothing_factor: float | None = None
+    """Squares the distance of each logit from the best one, times this. At least 0; off: 0."""
     repetition_penalty: float | None = None
     """Divides (negative logits: multiplies) each id seen in prompt and output. Above 0; off: 1."""
     presence_penalty: float | None = None
@@ -90,8 +148,26 @@ class SamplingParams:
     """Subtracted from each id of the output, once for each time. Off: 0."""
     penalty_last_n: int | None = None
     """How many of the last tokens the three penalties look at. 0: all."""
+    dry_multiplier: float | None = None
+    """DRY: subtracted from an id that would lengthen the shortest repetition that counts. At least 0; off: 0."""
+    dry_base: float | None = None
+    """DRY: by what the penalty grows with each token more. At least 1."""
+    dry_allowed_length: int | None = None
+    """DRY: length from which a repetition counts."""
+    dry_penalty_last_n: int | None = None
+    """DRY: how many of the last tokens are looked at. 0: all."""
+    dry_sequence_breakers: Sequence[str] | None = None
+    """DRY: texts that no repetition reaches across; needs the model's tokenizer. Off: []."""
+    no_repeat_ngram_size: int | None = None
+    """No sequence of so many ids twice. Off: 0."""
+    guidance_scale: float | None = None
+    """How far to go from the logits without the prompt, a second row. Off: 1."""
     logit_bias: dict[str, float] | None = None
     """Token id (keys may be strings, as in JSON) to a number added to its logit. Off: {}."""
+    sequence_bias: Mapping[Sequence[int] | str, float] | None = None
+    """Sequence of ids (keys may be JSON: "[1, 2]") to a number added to the logit of the id that completes it."""
+    suppress_tokens: Sequence[int] | None = None
+    """Ids that are never drawn. Off: []."""
     allowed_token_ids: Sequence[int] | None = None
     """The only ids that may be drawn. None or empty: all."""
     bad_words: Sequence[str] | None = None

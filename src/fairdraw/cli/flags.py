@@ -12,7 +12,18 @@ from typing import Annotated, Any
 
 from cyclopts import Group, Parameter, Token
 
-from fairdraw.domains import BiasMap, Domain, Real, Texts, TokenIds, TokenSequences, Truth, Whole, ZeroOr
+from fairdraw.domains import (
+    BiasMap,
+    Domain,
+    Real,
+    SequenceBiasMap,
+    Texts,
+    TokenIds,
+    TokenSequences,
+    Truth,
+    Whole,
+    ZeroOr,
+)
 from fairdraw.limits import Limits
 from fairdraw.params import DOMAINS, SamplingParams
 
@@ -29,6 +40,9 @@ _HELP = {
     "bad_words": "A text that must not be completed; once for each.",
     "bad_words_ids": "Ids that must not be completed: 11,12; once for each sequence.",
     "allowed_token_ids": "The only ids that may be drawn: 1 2 3, or 1,2,3. Empty: all.",
+    "dry_sequence_breakers": "A text that no repetition reaches across, for DRY; once for each.",
+    "suppress_tokens": "Ids that are never drawn: 1 2 3, or 1,2,3.",
+    "sequence_bias": "Added where a sequence is completed: '{\"[1, 2]\": NUMBER}'.",
     "logit_bias": "Added to a token's logit: --logit-bias.ID NUMBER, or '{\"ID\": NUMBER}'.",
 }
 
@@ -64,6 +78,7 @@ _KINDS: dict[type[Domain], tuple[Any, Parameter]] = {
     TokenIds: (tuple[int, ...], IDS),
     TokenSequences: (tuple[str, ...], Parameter(converter=id_sequences, negative="", json_list=False)),
     BiasMap: (dict[str, float], Parameter()),
+    SequenceBiasMap: (dict[str, float], Parameter()),
 }
 
 
