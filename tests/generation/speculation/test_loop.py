@@ -285,3 +285,11 @@ def test_streamed_text_is_never_taken_back_and_the_record_is_plain_json():
     done = generation.completion()
     assert "".join(pieces) == done.text
     assert json.loads(json.dumps(done.to_json()))["speculated"]["draft"] == "model:prefix"
+
+
+@pytest.mark.parametrize("plan", ["every stage", "stateful"])
+def test_a_record_of_the_way_match_is_drawn_again_without_speculation(plan):
+    done = text(fd.Plan.parse(PLANS[plan]), Speculation(draft=DRAFTS["another"], widths=(2,)))
+    redrawn = fd.redraw(json.loads(json.dumps(done.to_json())), model=PrefixModel(ends=(0,)))
+    assert redrawn.differences == ()
+    assert redrawn.steps == len(done.tokens)
