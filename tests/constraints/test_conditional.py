@@ -18,6 +18,7 @@ from fairdraw.constraints.conditional import conditional_law, draw_by_rejection,
 from fairdraw.constraints.regex import Regex
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.generation.loop import generate
+from fairdraw.stages import Mask, Mirostat2
 from generation.toy import ToyModel
 
 PLAN = fd.Plan.parse("fairdraw: temperature=1.0")
@@ -147,3 +148,10 @@ def test_a_plan_that_draws_no_legal_text_has_no_conditional_law():
         conditional_law(lambda tokens: [0.0, 1.0, 2.0], plan, Choice(("a",)), toy("a", "b"), most=1)
     with pytest.raises(fd.LogitsError, match="3 free texts under choice must have a legal one among them"):
         draw_by_rejection(lambda tokens: [0.0, 1.0, 2.0], plan, Choice(("a",)), toy("a", "b"), seed=1, tries=3, most=1)
+
+
+def test_a_plan_with_a_memory_has_no_law_of_whole_texts_here():
+    plan = fd.Plan.of(Mask(), Mirostat2())
+    for law in (masked_law, conditional_law):
+        with pytest.raises(fd.PlanError, match="a plan without mirostat"):
+            law(rows, plan, Choice(("ax", "bx")), FOUR, most=2)

@@ -21,10 +21,11 @@ from fairdraw.constraints.protocol import Constraint, State
 from fairdraw.constraints.tracking import Track
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.domains import Whole, require
-from fairdraw.errors import LogitsError, ParameterError
+from fairdraw.errors import LogitsError, ParameterError, PlanError
 from fairdraw.history import History
 from fairdraw.plan import Plan
 from fairdraw.sampling import law, sample
+from fairdraw.stages import StatefulStage
 
 Tokens = tuple[int, ...]
 Rows = Callable[[Tokens], ArrayLike]
@@ -98,8 +99,8 @@ def masked_law(
     ------
     LogitsError
         Some texts lead to a step at which nothing is allowed.
-    ParameterError
-        The constraint has longer texts.
+    ParameterError, PlanError
+        The constraint has longer texts; the plan has a stage with a memory, such as mirostat.
 
     Notes
     -----
@@ -152,8 +153,8 @@ def conditional_law(
     ------
     LogitsError
         No legal text has a probability above 0.
-    ParameterError
-        The constraint has longer texts.
+    ParameterError, PlanError
+        The constraint has longer texts; the plan has a stage with a memory, such as mirostat.
     """
     walk = _Walk(rows, plan, vocabulary, require_most(most), tuple(prompt))
     walk.free(constraint.start(vocabulary), (), 1.0)
@@ -256,6 +257,10 @@ class _Walk:
     """Every legal beginning, with the probability of coming there."""
 
     def __init__(self, rows: Rows, plan: Plan, vocabulary: Vocabulary, most: int, prompt: Tokens) -> None:
+        for stage in plan.stages:
+            if isinstance(stage, StatefulStage):
+                hint = "a memory is not followed from step to step here"
+                raise PlanError(f"the law of whole texts needs a plan without {stage.name}", hint)
         self.rows, self.plan, self.vocabulary, self.most, self.prompt = rows, plan, vocabulary, most, prompt
         self.found: dict[Tokens, float] = {}
 
