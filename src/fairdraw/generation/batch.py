@@ -15,8 +15,8 @@ from fairdraw.batch import sample_batch
 from fairdraw.constraints.protocol import Constraint
 from fairdraw.domains import COUNTER, Whole, require
 from fairdraw.errors import ParameterError
-from fairdraw.generation.drawers import FAIRDRAW
-from fairdraw.generation.loop import Asked, Generation, start
+from fairdraw.generation.drawers import FAIRDRAW, Asked
+from fairdraw.generation.loop import Generation, start
 from fairdraw.generation.prompts import Prompt, encode_prompt
 from fairdraw.generation.result import Completion, Step
 from fairdraw.generation.shared_prompt import SharedPrompt
@@ -47,6 +47,7 @@ class Request:
     stream: str = FAIRDRAW
     constraint: Constraint | None = None
     speculation: Speculation | None = None
+    prompt_logprobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,9 +288,11 @@ def _begin(model: Model, request: Request) -> list[Generation]:
             stream=request.stream,
             constraint=request.constraint,
             speculation=request.speculation,
+            prompt_logprobs=request.prompt_logprobs,
         )
-        writing.shared_prompt, seed = shared, writing.seed
         generations.append(writing)
+        writing.shared_prompt, seed = shared, writing.seed
+        writing.prompt_reports = generations[0].prompt_reports
     return generations
 
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairdraw.context import Memory
 from fairdraw.errors import ParameterError
+from fairdraw.generation.speculation.tentative import Tentative
 from fairdraw.history import History
 from fairdraw.plan import Plan
 from fairdraw.replay.engines import Replayer, replayer
@@ -14,6 +19,16 @@ from fairdraw.sampling import sample
 
 FAIRDRAW = "fairdraw"
 """The stream of the keyed race."""
+Mask = NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a text's next token is drawn from."""
+
+    logits: NDArray[np.float32]
+    mask: Mask
+    text: Tentative
 
 
 def drawer(

@@ -10,18 +10,16 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fairdraw.constraints.protocol import Constraint
 from fairdraw.context import Memory
 from fairdraw.domains import SEED, Whole, require
 from fairdraw.errors import ParameterError
 from fairdraw.generation.constrained import draw_constrained, start_track
-from fairdraw.generation.drawers import FAIRDRAW, drawer
+from fairdraw.generation.drawers import FAIRDRAW, Asked, Mask, drawer
 from fairdraw.generation.memories import next_memory
 from fairdraw.generation.prompts import Prompt, encode_prompt
 from fairdraw.generation.result import Completion, FinishReason, Step
+from fairdraw.generation.scoring import PromptReports
 from fairdraw.generation.shared_prompt import FromPrompt, SharedPrompt
 from fairdraw.generation.speculation.looking import OneByOne, Rows
 from fairdraw.generation.speculation.settings import Speculation
@@ -34,8 +32,6 @@ from fairdraw.plan import Plan, require_plan
 from fairdraw.replay.result import Replayed
 from fairdraw.text.assembly import TextAssembler
 from fairdraw.text.stop_strings import StopStrings
-
-Mask = NDArray[np.bool_] | None
 
 
 def generate(
@@ -50,6 +46,7 @@ def generate(
     stream: str = FAIRDRAW,
     constraint: Constraint | None = None,
     speculation: Speculation | None = None,
+    prompt_logprobs: int | None = None,
 ) -> Completion:
     """Write a text and return it whole.
 
@@ -77,6 +74,9 @@ def generate(
         nothing may follow.  Prompt and special tokens are no part of it.
     speculation : Speculation, optional
         Guess ahead, so that the model is asked less often. By default the text has the same bits as without.
+    prompt_logprobs : int, at least 0, optional
+        Also report the logprob of each token of the prompt, and so many of the best ones; ``max_tokens=0`` does that
+        alone. The prompt is read once more for it.
 
     Returns
     -------
@@ -103,6 +103,7 @@ def generate(
         stream=stream,
         constraint=constraint,
         speculation=speculation,
+        prompt_logprobs=prompt_logprobs,
     )
     for _ in generation:
         pass
@@ -121,6 +122,7 @@ def start(
     stream: str = FAIRDRAW,
     constraint: Constraint | None = None,
     speculation: Speculation | None = None,
+    prompt_logprobs: int | None = None,
 ) -> Generation:
     """Begin a text that arrives in steps; parameters as in `generate`.
 
@@ -148,6 +150,8 @@ def start(
     if speculation is not None and speculation.way != "match" and stream != FAIRDRAW:
         hint = "accepting and rejecting draws with fairdraw's noise"
         raise ParameterError("speculation.way", speculation.way, f"match for {stream}'s own tokens", hint)
+    if prompt_logprobs is not None:
+        require("prompt_logprobs", prompt_logprobs, Whole(0))
     limit = plan.limits.max_tokens if max_tokens is None else require("max_tokens", max_tokens, Whole(0))
     return Generation(
         model=model,
@@ -160,16 +164,10 @@ def start(
         stream=stream,
         constraint=constraint,
         speculation=speculation,
+        prompt_reports=None
+        if prompt_logprobs is None
+        else PromptReports(model=model, plan=plan, tokens=tuple(ids), meaning=logprobs_mean, top=prompt_logprobs),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a text's next token is drawn from."""
-
-    logits: NDArray[np.float32]
-    mask: Mask
-    text: Tentative
 
 
 @dataclass(kw_only=True)
@@ -189,6 +187,7 @@ class Generation:
     speculation: Speculation | None = None
     shared_prompt: SharedPrompt | None = None
     """Where the prompt is read once for several texts; None: this text reads it."""
+    prompt_reports: PromptReports | None = None
 
     def __post_init__(self) -> None:
         self._track = start_track(self.constraint, self.model, self.plan) if self.constraint else None
@@ -226,6 +225,7 @@ class Generation:
             finish_reason=self.finish_reason,
             stop_reason=self.stop_reason,
             logprobs=tuple(self.reports),
+            prompt_logprobs=self.prompt_reports.entries if self.prompt_reports else (),
             text_offsets=self._assembler.offsets,
             prompt_tokens=self.prompt_tokens,
             seed=self.seed,

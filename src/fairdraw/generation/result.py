@@ -44,6 +44,8 @@ class Completion:
     stop_reason: str | int | None
     logprobs: tuple[TokenLogprobs, ...]
     """One for each token if the plan asks for them, else empty."""
+    prompt_logprobs: tuple[TokenLogprobs | None, ...]
+    """For each token of the prompt, if they were asked for, else empty; None for the first, which follows nothing."""
     text_offsets: tuple[int, ...]
     """For each token, how many characters of the text were complete before it."""
     prompt_tokens: tuple[int, ...]
@@ -78,7 +80,8 @@ class Completion:
             "text_offsets": list(self.text_offsets),
             "finish_reason": self.finish_reason,
             "stop_reason": self.stop_reason,
-            "logprobs": [_logprobs(entry) for entry in self.logprobs],
+            "logprobs": [logprobs_json(entry) for entry in self.logprobs],
+            "prompt_logprobs": [entry and logprobs_json(entry) for entry in self.prompt_logprobs],
             "doubts": [{"step": step, "why": why} for step, why in self.doubts],
             "constraint": None if self.constraint is None else dict(self.constraint),
             "fulfilled": self.fulfilled,
@@ -86,10 +89,15 @@ class Completion:
         }
 
 
-def _logprobs(entry: TokenLogprobs) -> dict[str, object]:
+def logprobs_json(entry: TokenLogprobs) -> dict[str, object]:
+    """One token's report as plain data."""
     return {"meaning": entry.meaning, **_alternative(entry.chosen), "top": [_alternative(a) for a in entry.top]}
 
 
+def logprob_json(logprob: float) -> float:
+    """A logprob that JSON can carry."""
+    return logprob if math.isfinite(logprob) else VERY_UNLIKELY
+
+
 def _alternative(entry: Alternative) -> dict[str, object]:
-    logprob = entry.logprob if math.isfinite(entry.logprob) else VERY_UNLIKELY
-    return {"token": entry.token, "logprob": logprob, "rank": entry.rank}
+    return {"token": entry.token, "logprob": logprob_json(entry.logprob), "rank": entry.rank}
