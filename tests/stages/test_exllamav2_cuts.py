@@ -19,6 +19,11 @@ def test_d06_the_crossing_token_goes_and_lighter_ones_fill_up():
     assert law_of(FIVE, KnapsackTopP(p=0.699)).probabilities.round(6).tolist() == [0.746269, 0, 0.149254, 0.104478, 0]
 
 
+def test_d04_what_weighs_p_exactly_stays():
+    """Two of four equal tokens; the lower ids go out first."""
+    assert law([0.0] * 4, KnapsackTopP(p=0.5)).probabilities.tolist() == [0, 0, 0.5, 0.5]
+
+
 def test_d01_after_a_top_k_of_three():
     stages = (TopK(k=3), KnapsackTopP(p=0.75))
     assert law(SIX, *stages).probabilities.round(4).tolist() == [0.7311, 0, 0.2689, 0, 0, 0]

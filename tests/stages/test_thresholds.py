@@ -61,7 +61,8 @@ def test_top_a_after_a_cut_from_the_top_reads_the_best_of_what_is_left():
 
 def test_a_threshold_below_what_integers_tell_apart_cuts_nothing():
     row = [0.0, -30.0, -60.0, -90.0]
-    assert kept(row, Epsilon(epsilon=1e-20)) == [0, 1, 2, 3]
+    for epsilon in (1e-19, 1e-20):
+        assert kept(row, Epsilon(epsilon=epsilon)) == [0, 1, 2, 3]
     assert kept(row, Epsilon(epsilon=1e-12)) == [0]
     assert kept(row, Epsilon(epsilon=1e-15)) == [0, 1]
 

@@ -89,6 +89,17 @@ def test_what_is_left_may_weigh_next_to_nothing_of_the_row_before():
     assert mixed.sum() == pytest.approx(1.0)
 
 
+def test_a_draw_weighs_what_is_left_from_its_own_best_token():
+    drawn = fd.sample(
+        fd.Plan.of(Xtc(probability=1.0, threshold=1e-38, ties="all"), TopP(p=0.9)),
+        [0.0, -70.0, -70.0],
+        seed=1,
+        position=0,
+    )
+    assert drawn.support.tolist() == [1, 2]
+    assert drawn.logprob == pytest.approx(math.log(0.5))
+
+
 def test_a_draw_tosses_the_coin_as_often_as_the_probability_says():
     """Hoeffding: 5000 draws are farther than 0.042 from a mean with a chance below 5e-8, five means."""
     plan = fd.Plan.of(Xtc(probability=0.3, threshold=0.09))
