@@ -20,11 +20,14 @@ from fairdraw.weights import Weights
 from fairdraw.without_replacement import Arrived, arrivals
 
 if TYPE_CHECKING:
+    from fairdraw.generation.beam_search import BeamTexts, beam_search
+    from fairdraw.generation.beams import Beams
     from fairdraw.generation.loop import generate
     from fairdraw.generation.result import Completion
     from fairdraw.generation.speculation.drafts.lookup import PromptLookup
     from fairdraw.generation.speculation.drafts.models import FirstLayers, ModelDraft
     from fairdraw.generation.speculation.settings import Speculation
+    from fairdraw.generation.stochastic_beams import stochastic_beams
     from fairdraw.models.loading import load as load_model
     from fairdraw.verify.comparison import Comparison, compare
     from fairdraw.verify.redrawing import Redrawing, redraw
@@ -34,6 +37,8 @@ __version__ = "0.1.0"
 __all__ = [
     "STREAM_VERSION",
     "Arrived",
+    "BeamTexts",
+    "Beams",
     "Comparison",
     "Completion",
     "Drawn",
@@ -56,6 +61,7 @@ __all__ = [
     "UnavailableError",
     "Weights",
     "arrivals",
+    "beam_search",
     "compare",
     "generate",
     "law",
@@ -66,10 +72,13 @@ __all__ = [
     "sample_batch",
     "sample_many",
     "sample_sharded",
+    "stochastic_beams",
 ]
 
 # Text, models and verification are loaded when they are first asked for: whoever only draws waits for none of them.
 _LATER = {
+    "BeamTexts": ("fairdraw.generation.beam_search", "BeamTexts"),
+    "Beams": ("fairdraw.generation.beams", "Beams"),
     "Comparison": ("fairdraw.verify.comparison", "Comparison"),
     "Completion": ("fairdraw.generation.result", "Completion"),
     "FirstLayers": ("fairdraw.generation.speculation.drafts.models", "FirstLayers"),
@@ -77,10 +86,12 @@ _LATER = {
     "PromptLookup": ("fairdraw.generation.speculation.drafts.lookup", "PromptLookup"),
     "Redrawing": ("fairdraw.verify.redrawing", "Redrawing"),
     "Speculation": ("fairdraw.generation.speculation.settings", "Speculation"),
+    "beam_search": ("fairdraw.generation.beam_search", "beam_search"),
     "compare": ("fairdraw.verify.comparison", "compare"),
     "generate": ("fairdraw.generation.loop", "generate"),
     "load_model": ("fairdraw.models.loading", "load"),
     "redraw": ("fairdraw.verify.redrawing", "redraw"),
+    "stochastic_beams": ("fairdraw.generation.stochastic_beams", "stochastic_beams"),
 }
 
 

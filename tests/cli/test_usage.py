@@ -168,7 +168,7 @@ def test_help_has_a_flag_and_words_for_every_sampling_parameter(cli, monkeypatch
         assert len(line.strip("│ ").split("  ", 1)[1].strip()) > 10
     assert any("256 if neither" in line for line in lines)
     headings = [line.strip("╭─╮ ") for line in lines if line.startswith("╭")]
-    assert headings == ["Arguments", "General", "Sampling", "Text", "Constraint", "Speculation"]
+    assert headings == ["Arguments", "General", "Sampling", "Text", "Constraint", "Speculation", "Beams"]
 
 
 WORDS = [

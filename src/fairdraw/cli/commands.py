@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 import fairdraw
+from fairdraw.cli.beams import BeamFlags
 from fairdraw.cli.bench import Bench, bench_command
 from fairdraw.cli.compare import compare_command
 from fairdraw.cli.constraints import ConstraintFlags
@@ -49,6 +50,7 @@ def generate(
     logprobs_mean: Annotated[Meaning | None, Parameter(group=TEXT)] = None,
     constraints: Annotated[ConstraintFlags, Parameter(name="*")] = ConstraintFlags(),  # noqa: B008
     guessing: Annotated[SpeculationFlags, Parameter(name="*")] = SpeculationFlags(),  # noqa: B008
+    beams: Annotated[BeamFlags, Parameter(name="*")] = BeamFlags(),  # noqa: B008
     model: Annotated[str, General] = "smollm2",
     prompt_format: Annotated[Literal["chat", "text"], Parameter(name="--format", group=GENERAL)] = "chat",
     replay: Annotated[str | None, General] = None,
@@ -85,6 +87,7 @@ def generate(
         logprobs_mean=logprobs_mean,
         constraint=constraints.constraint(replay=replay),
         speculation=guessing.speculation(),
+        beams=beams,
         as_json=as_json,
     )
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from fairdraw.cli.beams import BeamFlags, beams_command
 from fairdraw.cli.flags import MAX_TOKENS
 from fairdraw.cli.inputs import plan_from
 from fairdraw.cli.output import Kind, print_json, print_table, words
@@ -16,11 +17,13 @@ from fairdraw.context import ModelFacts
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError, PlanError
 from fairdraw.generation.loop import FAIRDRAW, Generation, drawer, start
+from fairdraw.generation.prompts import Prompt
 from fairdraw.generation.result import Completion
 from fairdraw.generation.speculation.settings import Speculation
 from fairdraw.logprobs import Alternative, Meaning
 from fairdraw.models import Model, load
 from fairdraw.params import SamplingParams
+from fairdraw.plan import Plan
 
 _SOME_MODEL = ModelFacts(vocab_size=2**31, end_token_ids=(0,), encode=lambda text: [0])
 """Enough to resolve a plan for its mistakes."""
@@ -46,31 +49,31 @@ def generate_command(
     logprobs_mean: Meaning | None,
     constraint: Constraint | None,
     speculation: Speculation | None,
+    beams: BeamFlags,
     as_json: bool,
 ) -> int:
     """Write ``n`` texts; the text goes to stdout, seed and figures to stderr."""
     # A mistake in the flags is said at once, before a model is fetched.
     checked = plan_from(plan, params, dialect, _SOME_MODEL, kept=_KEPT)
-    if logprobs_mean is not None and checked.limits.logprobs is None:
-        raise PlanError("--logprobs-mean needs --logprobs", "how many alternatives to report: --logprobs 5")
-    if prompt_format == "text" and not prompt:
-        raise ParameterError("PROMPT", prompt, "not empty with --format text", "a text needs a token to go on from")
-    drawer(replay or FAIRDRAW, checked, 0, 0)
+    _require(checked, prompt, prompt_format, replay, logprobs_mean)
+    if beams.beams is not None:
+        beams.check(checked, params, replay=replay, speculation=speculation)
     loaded = load(model)
     chosen = plan_from(plan, params, dialect, loaded.facts, kept=_KEPT)
-    limits = replace(chosen.limits, n=1)
-    seed = params.seed if params.seed is not None else limits.seed
-    limit = params.max_tokens if params.max_tokens is not None else limits.max_tokens
+    asked, most = _asked(loaded, prompt, prompt_format), _most(chosen, params)
+    if beams.beams is not None:
+        return beams_command(beams, loaded, asked, chosen, params, most, constraint, as_json=as_json)
     done: list[_Timed] = []
+    seed = params.seed if params.seed is not None else chosen.limits.seed
     count = params.n or chosen.limits.n
     for index in range(count):
         generation = start(
             loaded,
-            prompt if prompt_format == "chat" else loaded.tokenizer.encode(prompt),
-            replace(chosen, limits=limits),
+            asked,
+            replace(chosen, limits=replace(chosen.limits, n=1)),
             seed=seed,
             sample_index=index,
-            max_tokens=MAX_TOKENS if limit is None else limit,
+            max_tokens=most,
             logprobs_mean=logprobs_mean or "raw",
             stream=replay or FAIRDRAW,
             constraint=constraint,
@@ -85,6 +88,23 @@ def generate_command(
     if as_json:
         print_json({"completions": [timed.completion.to_json() for timed in done]})
     return 0
+
+
+def _require(plan: Plan, prompt: str, prompt_format: str, replay: str | None, logprobs_mean: Meaning | None) -> None:
+    if logprobs_mean is not None and plan.limits.logprobs is None:
+        raise PlanError("--logprobs-mean needs --logprobs", "how many alternatives to report: --logprobs 5")
+    if prompt_format == "text" and not prompt:
+        raise ParameterError("PROMPT", prompt, "not empty with --format text", "a text needs a token to go on from")
+    drawer(replay or FAIRDRAW, plan, 0, 0)
+
+
+def _asked(model: Model, prompt: str, prompt_format: str) -> Prompt:
+    return prompt if prompt_format == "chat" else model.tokenizer.encode(prompt)
+
+
+def _most(plan: Plan, params: SamplingParams) -> int:
+    limit = params.max_tokens if params.max_tokens is not None else plan.limits.max_tokens
+    return MAX_TOKENS if limit is None else limit
 
 
 def _write(generation: Generation, write: Callable[[str], object] | None) -> _Timed:

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from fairdraw.constraints.protocol import Constraint
 from fairdraw.draws import ExponentialRace, Greedy, InverseCdf, Race
 from fairdraw.errors import LogitsError, ParameterError, PlanError
-from fairdraw.generation.beam_texts import RunningText, Search, begin_search, dead_end, first_text, followers
+from fairdraw.generation.beam_texts import (
+    RunningText,
+    Search,
+    begin_search,
+    dead_end,
+    first_text,
+    followers,
+    require_beam_plan,
+)
 from fairdraw.generation.beams import Beams, Continuations, Ended, continuations, goes_on, part, score, with_ended
 from fairdraw.generation.prompts import Prompt
 from fairdraw.generation.result import FinishReason
@@ -72,6 +80,23 @@ class BeamTexts:
                 for text in self.texts
             ],
         }
+
+
+def require_search(plan: Plan) -> None:
+    """Refuse a plan by which nothing can be searched.
+
+    Raises
+    ------
+    ParameterError, PlanError
+        As in `beam_search`.
+    """
+    require_beam_plan(plan, (Race, Greedy, InverseCdf, ExponentialRace))
+    if plan.limits.seed is not None:
+        hint = "texts are drawn by stochastic_beams"
+        raise ParameterError("seed", plan.limits.seed, "None for a search, which draws nothing", hint)
+    if plan.dialect.startswith("transformers@") and plan.mode == "sample":
+        hint = "do_sample=false (temperature=0 in our names) searches; stochastic_beams draws whole texts"
+        raise PlanError("with do_sample=true transformers draws its candidates, which is no search", hint)
 
 
 def beam_search(
@@ -137,7 +162,10 @@ def beam_search(
     aa 0.3
     ba 0.36
     """
-    search = _begin(model, prompt, plan, beams, max_tokens)
+    if not isinstance(beams, Beams):
+        raise ParameterError("beams", beams, "a Beams", "Beams(width=4)")
+    require_search(plan)
+    search = begin_search(model, prompt, plan, max_tokens)
     ended, rows = _found(search, beams, first_text(search, constraint, beams.scores))
     return BeamTexts(
         texts=tuple(_shown(search, text) for text in ended[: beams.returned]),
@@ -148,20 +176,6 @@ def beam_search(
         rows=rows,
         constraint=None if constraint is None else constraint.to_json(),
     )
-
-
-def _begin(model: Model, prompt: Prompt, plan: Plan, beams: Beams, max_tokens: int | None) -> Search:
-    if not isinstance(beams, Beams):
-        raise ParameterError("beams", beams, "a Beams", "Beams(width=4)")
-    search = begin_search(model, prompt, plan, max_tokens, (Race, Greedy, InverseCdf, ExponentialRace))
-    if plan.limits.seed is not None:
-        raise ParameterError(
-            "seed", plan.limits.seed, "None for a search, which draws nothing", "stochastic_beams draws"
-        )
-    if plan.dialect.startswith("transformers@") and plan.mode == "sample":
-        hint = "with do_sample=false it searches; fairdraw draws whole texts by stochastic_beams"
-        raise PlanError("transformers draws its candidates with do_sample=true: that is no search", hint)
-    return search
 
 
 def _found(search: Search, beams: Beams, start: RunningText) -> tuple[tuple[Ended, ...], int]:

@@ -29,7 +29,6 @@ from fairdraw.one_token import enter
 from fairdraw.plan import Plan, require_plan
 from fairdraw.readings import drawn_row
 from fairdraw.rows import Row
-from fairdraw.stages import Stage
 from fairdraw.streams.noise import Noise
 from fairdraw.text.assembly import TextAssembler
 from fairdraw.text.stop_strings import StopStrings
@@ -134,10 +133,8 @@ class Search:
         return "".join([*pieces, assembler.finish().text])
 
 
-def begin_search(
-    model: Model, prompt: Prompt, plan: Plan, max_tokens: int | None, draws: tuple[type[Draw], ...]
-) -> Search:
-    """Check what is asked for; parameters as in `fairdraw.beam_search`.
+def require_beam_plan(plan: Plan, draws: tuple[type[Draw], ...]) -> None:
+    """Refuse what beams cannot do.
 
     Raises
     ------
@@ -145,8 +142,6 @@ def begin_search(
         A limit or a stage that beams cannot have, or a draw that is not one of these.
     """
     require_plan(plan)
-    if isinstance(model, str):
-        raise ParameterError("model", model, "a loaded model", f"load_model({model!r})")
     limits = plan.limits
     if limits.stop:
         hint = "give their ids as stop_token_ids"
@@ -156,12 +151,28 @@ def begin_search(
     if limits.n != 1:
         raise ParameterError("n", limits.n, "1 here", "how many texts come back is a parameter of the beams")
     if type(plan.draw) not in draws:
+        names = " or ".join(draw.name for draw in draws)
         raise PlanError(
-            f"these beams need a plan that draws by {' or '.join(draw.name for draw in draws)}, got {plan.draw.name}",
+            f"these beams need a plan that draws by {names}, got {plan.draw.name}",
             "beams go by the weights that the stages leave",
         )
     for stage in plan.stages:
-        _require_certain(stage)
+        if len(stage.branches()) > 1:
+            hint = "every step of a beam has one row of weights"
+            raise PlanError(f"beams need stages without chance, got {stage.name}", hint)
+
+
+def begin_search(model: Model, prompt: Prompt, plan: Plan, max_tokens: int | None) -> Search:
+    """What all texts share; parameters as in `fairdraw.beam_search`, the plan checked.
+
+    Raises
+    ------
+    ParameterError
+        The prompt is empty or does not fit, or nothing says when a text ends.
+    """
+    if isinstance(model, str):
+        raise ParameterError("model", model, "a loaded model", f"load_model({model!r})")
+    limits = plan.limits
     ids = encode_prompt(model, prompt)
     room = (model.facts.context_length or 2**32) - len(ids)
     if room < 0:
@@ -180,13 +191,6 @@ def begin_search(
         own_ends=tuple(own),
         end_ids=tuple(dict.fromkeys((*own, *limits.stop_token_ids))),
     )
-
-
-def _require_certain(stage: Stage) -> None:
-    if len(stage.branches()) > 1:
-        raise PlanError(
-            f"beams need stages without chance, got {stage.name}", "every step of a beam has one row of weights"
-        )
 
 
 def first_text(search: Search, constraint: Constraint | None, meaning: ScoreMeaning) -> RunningText:

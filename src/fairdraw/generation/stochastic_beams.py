@@ -33,7 +33,15 @@ from fairdraw.draws import Race
 from fairdraw.draws.first_arrivals import first_arrivals
 from fairdraw.errors import LogitsError
 from fairdraw.generation.beam_search import BeamText, BeamTexts
-from fairdraw.generation.beam_texts import RunningText, Search, begin_search, dead_end, first_text, followers
+from fairdraw.generation.beam_texts import (
+    RunningText,
+    Search,
+    begin_search,
+    dead_end,
+    first_text,
+    followers,
+    require_beam_plan,
+)
 from fairdraw.generation.prompts import Prompt
 from fairdraw.generation.result import FinishReason
 from fairdraw.masses import Ids
@@ -116,6 +124,17 @@ class _Racer:
     reason: FinishReason | None = None
 
 
+def require_race(plan: Plan) -> None:
+    """Refuse a plan by which no texts race.
+
+    Raises
+    ------
+    ParameterError, PlanError
+        As in `stochastic_beams`.
+    """
+    require_beam_plan(plan, (Race,))
+
+
 def stochastic_beams(
     model: Model,
     prompt: Prompt,
@@ -166,7 +185,8 @@ def stochastic_beams(
     >>> [(text.text, round(text.logprob, 3)) for text in drawn.texts]
     [('cb', -1.815), ('cc', -0.815), ('ca', -2.815)]
     """
-    search = begin_search(model, prompt, plan, max_tokens, (Race,))
+    require_race(plan)
+    search = begin_search(model, prompt, plan, max_tokens)
     most = int(require("count", count, Whole(1, 2**16)))  # type: ignore[call-overload]
     given = seed if seed is not None else plan.limits.seed
     chosen = secrets.randbits(64) if given is None else int(require("seed", given, SEED))  # type: ignore[call-overload]
