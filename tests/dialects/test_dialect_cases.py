@@ -115,8 +115,8 @@ def test_there_are_forty_cases_and_every_entry_is_checked_or_waits_for_a_named_e
     waiting = Counter(awaiting(entry).partition(":")[0] for _, entry in ENTRIES if awaiting(entry))
     assert len(CHECKED) + waiting.total() == len(ENTRIES)
     # When one of these gets a dialect, its entries run by themselves, and its name goes from here.
-    assert set(waiting) <= {"llama_cpp", "exllamav2", "exllamav3", "ollama", "mlx_lm", "mistral_rs"}
-    assert not set(waiting) - {"mlx_lm", "mistral_rs"} & KNOWN
+    assert set(waiting) <= {"llama_cpp", "exllamav2", "exllamav3", "ollama"}
+    assert not set(waiting) & KNOWN
 
 
 def test_engines_differ_in_more_than_half_of_the_cases_that_have_two():

@@ -3,8 +3,8 @@
 Read: mistral.rs 0.9.2 (9e92262), mistralrs-core/src/sampler.rs and engine/add_request.rs;
 mistralrs-server-core/src/openai.rs and chat_completion.rs.  Its GPU paths follow the same formula.
 
-- Order: frequency and presence (generated tokens), then repetition (prompt too), then bias; temperature (float32
-  x * float32(1 / T)); top-k, top-p of what it left, min-p.
+- Order: DRY (the whole context, repeats of at most 50 tokens), frequency and presence (generated tokens), repetition
+  (prompt too), bias; temperature (float32 x * float32(1 / T)); top-k, top-p of what it left, min-p.
 - No temperature is 1; one below 1e-7, a negative one too, is argmax.
 - top-k keeps exactly k; which of equals, there and at the edge of top-p, is left to Rust's selection.  **min-p is
   strict**: a token with exactly that share goes.  Each of top_p and min_p is off outside (0, 1): **min_p=1 is off**.
@@ -20,13 +20,16 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Variant, canonical_reading, off_if
+from fairdraw.context import ModelFacts
+from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, canonical_reading, off_if
 from fairdraw.dialects.steps import in_float32, or_zero
 from fairdraw.dialects.text_parameters import COUNT, IGNORE_EOS, STOP, STOP_TOKEN_IDS
-from fairdraw.domains import BiasMap, Real, Whole
+from fairdraw.domains import BiasMap, Real, Texts, Whole
 from fairdraw.draws import Greedy
+from fairdraw.errors import ParameterError
 from fairdraw.params import SamplingParams
 from fairdraw.stages import (
+    Dry,
     LogitBias,
     Mask,
     MinP,
@@ -38,7 +41,7 @@ from fairdraw.stages import (
 )
 
 LEAST_TEMPERATURE = 1e-7
-_REQUEST = "engine/add_request.rs"
+_REQUEST, _SAMPLER = "engine/add_request.rs", "sampler.rs, DrySamplingParams"
 
 PARAMETERS = (
     Parameter(
@@ -66,6 +69,24 @@ PARAMETERS = (
         name="repetition_penalty", domain=Real(0, open="low"), canonical="repetition_penalty",
         refusal="nothing; it would divide by it", meaning="divides the logits of all ids seen; unset or 1 is off",
     ),
+    Parameter(
+        name="dry_multiplier", domain=Real(0), canonical="dry_multiplier",
+        refusal="nothing; it would reward what repeats",
+        meaning="subtracted from an id that would lengthen a repeat; unset or 0 is off",
+    ),
+    Parameter(
+        name="dry_base", domain=Real(1), default=1.75, default_source=_SAMPLER, canonical="dry_base",
+        refusal="nothing", meaning="by what that grows with each token more",
+    ),
+    Parameter(
+        name="dry_allowed_length", domain=Whole(0), default=2, default_source=_SAMPLER,
+        canonical="dry_allowed_length", meaning="length from which a repeat counts",
+    ),
+    Parameter(
+        name="dry_sequence_breakers", domain=Texts(), default=("\n", ":", '"', "*"), default_source=_SAMPLER,
+        canonical="dry_sequence_breakers",
+        meaning="texts that no repeat reaches across; with dry_multiplier fairdraw takes [] alone",
+    ),
     Parameter(name="logit_bias", domain=BiasMap(), canonical="logit_bias", meaning="added to the logits of a few ids"),
     Parameter(
         name="max_tokens", domain=Whole(1), canonical="max_tokens", limit="max_tokens",
@@ -83,8 +104,28 @@ PARAMETERS = (
 )  # fmt: skip
 
 
+def _no_breakers(values: Values, facts: ModelFacts | None) -> object:
+    """A text that ends in a breaker goes on repeating in this engine, and not in the stage: refuse the difference."""
+    if values["dry_sequence_breakers"]:
+        hint = "a text that ends in a breaker still counts as a repeat here, which fairdraw does not model yet"
+        raise ParameterError("dry_sequence_breakers", values["dry_sequence_breakers"], "[] beside dry_multiplier", hint)
+    return ()
+
+
 _EDITS = (
     Step(stage=Mask),
+    Step(
+        stage=Dry,
+        fields={
+            "multiplier": "dry_multiplier",
+            "base": "dry_base",
+            "allowed_length": "dry_allowed_length",
+            "breakers": _no_breakers,
+        },
+        switches={"longest": 50, "unknown_ids": "ignore"},
+        reads=("dry_sequence_breakers",),
+        off=(off_if("dry_multiplier", "is", None, 0.0),),
+    ),
     Step(
         stage=PresenceFrequencyPenalty,
         fields={"presence": or_zero("presence_penalty"), "frequency": or_zero("frequency_penalty")},
@@ -154,10 +195,6 @@ MISTRAL_RS = Dialect(
     from_params=_from_params,
     unmodelled=MappingProxyType(
         {
-            "dry_multiplier": "a penalty on sequences that repeat, before all others; unset or 0 is off",
-            "dry_base": "how fast that penalty grows; without dry_multiplier it is off",
-            "dry_allowed_length": "the longest repeat it leaves alone; without dry_multiplier it is off",
-            "dry_sequence_breakers": "texts that end a repeat; without dry_multiplier they are off",
             "grammar": "a second draw with a mask where the first one broke the grammar; unset is off",
             "response_format": "a second draw with a mask where the first one broke the grammar; unset is off",
             "logprobs": "whether logprobs are reported; top_logprobs says how many",

@@ -21,7 +21,7 @@ from fairdraw.context import ModelFacts
 from fairdraw.dialects.base import Dialect, Fill, Mode, Parameter, Step, Values, Variant, canonical_reading, off_if
 from fairdraw.dialects.steps import in_float32
 from fairdraw.dialects.text_parameters import SEED_PARAMETER
-from fairdraw.domains import BiasMap, Real, Texts, Whole
+from fairdraw.domains import BiasMap, Real, Texts, TokenIds, Whole
 from fairdraw.draws import Greedy
 from fairdraw.params import SamplingParams
 from fairdraw.stages import (
@@ -33,6 +33,7 @@ from fairdraw.stages import (
     Temperature,
     TopK,
     TopP,
+    Xtc,
 )
 
 _SAMPLER, _PROCESSORS = "sample_utils.py, make_sampler", "sample_utils.py, make_logits_processors"
@@ -67,6 +68,20 @@ PARAMETERS = (
     Parameter(
         name="top_k", domain=Whole(), default=0, default_source=_SAMPLER, canonical="top_k",
         meaning="keep exactly the k best of what the other cuts left; 0 or less is off",
+    ),
+    Parameter(
+        name="xtc_probability", domain=Real(0, 1), default=0.0, default_source=_SAMPLER, canonical="xtc_probability",
+        refusal="`probability` has to be a float in the [0, 1] interval, but is {value}",
+        meaning="how often the likely tokens but the least of them are left out, before top_k; 0 is off",
+    ),
+    Parameter(
+        name="xtc_threshold", domain=Real(0, 0.5), default=0.1, default_source=_SAMPLER, canonical="xtc_threshold",
+        refusal="`threshold` has to be a float in the [0, 0.5] interval, but is {value}",
+        meaning="a token with more than this probability is a likely one",
+    ),
+    Parameter(
+        name="xtc_special_tokens", domain=TokenIds(), default=(), default_source=_SAMPLER,
+        meaning="ids that are never left out; the server has the newline and the end ids here",
     ),
     Parameter(name="logit_bias", domain=BiasMap(), canonical="logit_bias", meaning="added to the logits of a few ids"),
     Parameter(
@@ -136,6 +151,12 @@ _SAMPLING = (
     ),
     Step(stage=MinP, fields={"p": "min_p"}, off=(off_if("min_p", "is", 0.0),)),
     Step(
+        stage=Xtc,
+        fields={"probability": "xtc_probability", "threshold": "xtc_threshold", "protected": "xtc_special_tokens"},
+        switches={"boundary": "strict", "ties": "all"},
+        off=(off_if("xtc_probability", "is", 0.0),),
+    ),
+    Step(
         stage=TopK,
         fields={"k": "top_k"},
         switches={"ties": "any", "beyond": "refuse_whole"},
@@ -174,7 +195,7 @@ MLX_LM = Dialect(
                         when=lambda values: values["temp"] == 0,
                         draw=Greedy(),
                         reads=("temp",),
-                        unread=("top_p", "min_p", "top_k"),
+                        unread=("top_p", "min_p", "top_k", "xtc_probability", "xtc_threshold"),
                         ignores="temp 0 is greedy: no other sampling parameter is looked at",
                     ),
                     Mode(name="sample", steps=(*_EDITS, *_SAMPLING), reads=("temp",)),
@@ -186,9 +207,6 @@ MLX_LM = Dialect(
     unmodelled=MappingProxyType(
         {
             "min_tokens_to_keep": "how many tokens min_p leaves at least; 1 is what the law has",
-            "xtc_probability": "the chance that the best tokens are left out; 0.0 is off",
-            "xtc_threshold": "which tokens count as best for that; without xtc_probability it is off",
-            "xtc_special_tokens": "ids that it never leaves out; without xtc_probability they are off",
             "num_draft_tokens": "speculative decoding; without a draft model it is off",
             "logprobs": "whether logprobs are reported; changes no law",
             "top_logprobs": "how many logprobs are reported; changes no law",

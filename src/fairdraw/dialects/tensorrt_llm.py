@@ -37,7 +37,7 @@ from fairdraw.dialects.text_parameters import (
     STOP_TOKEN_IDS,
 )
 from fairdraw.domains import Real, Whole
-from fairdraw.draws import Draw, Greedy, TruncatedCdf
+from fairdraw.draws import Draw, Greedy, Truncated
 from fairdraw.errors import ParameterError
 from fairdraw.params import SamplingParams
 from fairdraw.stages import (
@@ -145,7 +145,7 @@ def _cpp_temperature(values: Values, facts: ModelFacts | None) -> object:
 
 
 def _truncated(values: Values) -> Draw:
-    return TruncatedCdf(p=_share(values) or 1.0)
+    return Truncated(p=_share(values) or 1.0)
 
 
 _MASK = Step(stage=Mask)

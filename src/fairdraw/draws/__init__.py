@@ -10,11 +10,11 @@ from fairdraw.draws.exponential_race import ExponentialRace
 from fairdraw.draws.greedy import Greedy
 from fairdraw.draws.inverse_cdf import InverseCdf
 from fairdraw.draws.race import Race
-from fairdraw.draws.truncated_cdf import TruncatedCdf
+from fairdraw.draws.truncated import Truncated
 from fairdraw.draws.undocumented import Undocumented
 
 DRAWS: MappingProxyType[str, type[Draw]] = MappingProxyType(
-    {draw.name: draw for draw in (Race, Greedy, InverseCdf, ExponentialRace, ClippedGumbel, TruncatedCdf, Undocumented)}
+    {draw.name: draw for draw in (Race, Greedy, InverseCdf, ExponentialRace, ClippedGumbel, Truncated, Undocumented)}
 )
 """Name to draw."""
 
@@ -26,6 +26,6 @@ __all__ = [
     "Greedy",
     "InverseCdf",
     "Race",
-    "TruncatedCdf",
+    "Truncated",
     "Undocumented",
 ]

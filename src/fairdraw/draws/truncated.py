@@ -1,4 +1,4 @@
-"""Truncated CDF: TensorRT-LLM's C++ kernels shorten the uniform number instead of cutting the row."""
+"""Truncated: TensorRT-LLM's C++ kernels shorten the uniform number instead of cutting the row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDING = 2.0**-44
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TruncatedCdf(Draw):
+class Truncated(Draw):
     """Walk down the masses, best first, until they exceed u * p * total; u is one uniform number.
 
     Without p this is the inverse CDF.  With it the tokens of the first p of the mass can be drawn: all of them in
@@ -51,11 +51,11 @@ class TruncatedCdf(Draw):
 
     >>> from fairdraw.masses import RealMasses
     >>> row = Row.of(np.log(np.float32([0.5, 0.3, 0.15, 0.05])), RealMasses)
-    >>> TruncatedCdf(p=0.7).law(row).round(4).tolist()
+    >>> Truncated(p=0.7).law(row).round(4).tolist()
     [0.7143, 0.2857, 0.0, 0.0]
     """
 
-    name: ClassVar[str] = "truncated_cdf"
+    name: ClassVar[str] = "truncated"
     domains: ClassVar[MappingProxyType[str, Domain]] = MappingProxyType({"p": Real(0, 1, open="low")})
 
     p: float = 1.0
