@@ -148,6 +148,11 @@ def test_the_table_in_the_docs_is_what_the_speculation_example_prints(runner, ca
     assert f"```text\n{output}```" in (ROOT / "docs/speculation.md").read_text(encoding="utf-8")
 
 
+def test_the_table_in_the_docs_is_what_the_beams_example_prints(runner, capsys):
+    output = runner.output("beams", capsys)
+    assert f"```text\n{output}```" in (ROOT / "docs/beams.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.model
 def test_a_seed_repeats_a_text_and_another_seed_gives_another(runner, capsys):
     output = runner.output("seeds", capsys)

@@ -7,7 +7,7 @@ Everything here is a pure function of plain data; `fairdraw.generation.beam_sear
     totals --continuations--> candidates --part--> those that run on, those that end --with_ended--> goes_on?
 
 Read: transformers 5.24.0, generation/utils.py (``_beam_search`` and the functions it calls);
-vllm main at f1b632dfe2e3, entrypoints/generate/beam_search/{offline,utils}.py.
+vllm at f1b632dfe2e3, entrypoints/generate/beam_search/{offline,utils}.py.
 
 | | transformers | vLLM |
 |---|---|---|
@@ -19,8 +19,8 @@ vllm main at f1b632dfe2e3, entrypoints/generate/beam_search/{offline,utils}.py.
 | stops before the limit | by ``early_stopping`` | never |
 
 Left open by both engines: which of equal scores comes first. Here: the lower beam, then the lower id; of ended texts
-the one that ended earlier. vLLM also takes its sampled token for a candidate: with a temperature above 0 its beams
-depend on chance, which is not followed here.
+the one that ended earlier.  Not followed: vLLM also takes its sampled token for a candidate, so that with a temperature
+above 0 its beams depend on chance; and it looks for its 2 * width before it asks a grammar, here they are allowed ones.
 """
 
 from __future__ import annotations
