@@ -40,7 +40,7 @@ class AdaptiveP(StatefulStage):
     >>> row = Row.of(np.log(np.float32([0.6, 0.3, 0.1])), RealMasses)
     >>> stage = AdaptiveP(target=0.3)
     >>> stage.apply(row, Context()).probabilities.round(4).tolist()
-    [0.0063, 0.9291, 0.0646]
+    [0.0063, 0.9292, 0.0646]
     >>> [round(number, 3) for number in stage.advance(row, Context(memory={"adaptive_p": (0.2, 1.0)}), 0)]
     [0.78, 1.9]
     """
