@@ -24,7 +24,8 @@ class TopPDecay(StatefulStage):
     Notes
     -----
     Source: TensorRT-LLM, cpp/tensorrt_llm/kernels/samplingTopPKernels.cu, the top-p decay kernel (read, not run):
-    max(p * decay, lowest), and the first p again after the reset id.  It then draws from the first p of the mass, without a cut.
+    max(p * decay, lowest), and the first p again after the reset id.  It cuts
+    nothing: it draws from the first p of the mass.
 
     Examples
     --------
