@@ -33,7 +33,7 @@ def rows(tokens):
 for constraint in (Choice(("yes", "no")), Choice(("yes.", "no.")), Regex(r"(yes|no)\.?")):
     arguments = (rows, PLAN, constraint, VOCABULARY)
     masked, whole = (law(*arguments, most=4) for law in (masked_law, conditional_law))
-    tries = [draw_by_rejection(*arguments, seed=42, first_index=1000 * n, most=4) for n in range(200)]
+    tries = [draw_by_rejection(*arguments, seed=42, first_index=1000 * n, most=4) for n in range(60)]
     accepted = [VOCABULARY.text(one.tokens) for one in tries]
     distance = masked.total_variation(whole)
     print(f"{constraint}: free texts are legal with {whole.legal:.2f}; total variation {distance:.4f}")

@@ -50,7 +50,7 @@ ALPHABET = "aAbB é"
 bad = st.lists(st.text(ALPHABET, min_size=1, max_size=4), min_size=1, max_size=3)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(vocabularies(ALPHABET, longest=4), bad, st.integers(0, 2**32))
 def test_no_covered_spelling_is_ever_written(vocabulary, words, seed):
     constraint = BadWords(words)
@@ -68,7 +68,7 @@ def test_no_covered_spelling_is_ever_written(vocabulary, words, seed):
         assert not any(spelling in decoded for spelling in constraint.spellings)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=3), min_size=1, max_size=8), st.integers(0, 2**32))
 def test_no_word_appears_in_a_text_of_broken_characters(pieces, seed):
     # Tokens may be parts of characters, and need not be UTF-8 at all.
@@ -85,7 +85,7 @@ def test_no_word_appears_in_a_text_of_broken_characters(pieces, seed):
     assert not any(spelling in text.decode("utf-8", "replace") for spelling in constraint.spellings)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(vocabularies(ALPHABET, longest=4), bad)
 def test_nothing_is_forbidden_but_what_completes_a_spelling(vocabulary, words):
     constraint = BadWords(words)
@@ -102,7 +102,7 @@ def test_nothing_is_forbidden_but_what_completes_a_spelling(vocabulary, words):
         text += vocabulary.writes(int(allowed[-1]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.text("abc ", min_size=1, max_size=3), min_size=1, max_size=8),
     st.lists(st.text("abc ", min_size=1, max_size=4), min_size=1, max_size=3),

@@ -77,7 +77,7 @@ def test_two_ways_to_spell_a_text_are_two_sequences_and_one_text():
 
 
 def test_masked_steps_of_the_loop_follow_the_masked_law():
-    draws = 400
+    draws = 150
     model = ToyModel(rows=[], texts=(b"a", b"b", b"x", b"y"))
 
     class Session:
@@ -97,7 +97,7 @@ def test_masked_steps_of_the_loop_follow_the_masked_law():
 
 
 def test_rejection_draws_from_the_conditional_law():
-    draws, tries, counts = 300, 0, Counter()
+    draws, tries, counts = 120, 0, Counter()
     for number in range(draws):
         accepted = draw_by_rejection(rows, PLAN, Choice(("ax", "bx")), FOUR, seed=5, first_index=1000 * number, most=2)
         counts[accepted.tokens] += 1
@@ -108,8 +108,8 @@ def test_rejection_draws_from_the_conditional_law():
 
 def test_the_listed_law_is_drawn_from_as_it_is():
     law = conditional_law(rows, PLAN, Choice(("ax", "bx")), FOUR, most=2)
-    counts = Counter(law.draw(seed=8, sample_index=i) for i in range(600))
-    assert stats.binomtest(counts[1, 2], 600, 8 / 11).pvalue > ALPHA
+    counts = Counter(law.draw(seed=8, sample_index=i) for i in range(250))
+    assert stats.binomtest(counts[1, 2], 250, 8 / 11).pvalue > ALPHA
 
 
 @settings(max_examples=25, deadline=None)

@@ -42,7 +42,7 @@ simple = st.one_of(choices, regexes, grammars, words)
 both = st.tuples(simple, simple).map(lambda two: (AllOf([two[0][0], two[1][0]]), two[0][1] & two[1][1]))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(vocabularies("abcd"), simple, st.data())
 def test_a_token_is_allowed_exactly_if_the_text_with_it_begins_a_legal_one(vocabulary, case, data):
     constraint, language = case
@@ -63,7 +63,7 @@ def test_a_token_is_allowed_exactly_if_the_text_with_it_begins_a_legal_one(vocab
         text += vocabulary.writes(token)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(vocabularies("abcd"), st.one_of(simple, both), st.data())
 def test_single_questions_agree_with_the_mask_and_states_are_values(vocabulary, case, data):
     constraint, _ = case
@@ -83,7 +83,7 @@ def test_single_questions_agree_with_the_mask_and_states_are_values(vocabulary, 
         assert (old.mask().tolist(), old.may_end, old.is_complete) == (words.tolist(), may_end, is_complete)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(vocabularies("abcd"), st.one_of(simple, both), st.data())
 def test_complete_means_that_only_an_end_may_follow(vocabulary, case, data):
     state = case[0].start(vocabulary)
