@@ -64,6 +64,18 @@ def test_mlx_lm_has_a_window_for_each_penalty():
     assert {s.name: s.value for s in plan.settings}["frequency_context_size"] == 5
 
 
+@pytest.mark.parametrize(("back", "logit"), [(20, 0.5), (21, 1.0)])
+def test_mlx_lm_sees_the_last_twenty_tokens_unless_told_otherwise(back, logit):
+    history = fd.History(output=[0] + [1] * (back - 1))
+    assert scores("mlx_lm: temp=1 repetition_penalty=2.0", [1.0, 1.0], history) == [logit, 0.5]
+
+
+def test_mlx_lms_xtc_keeps_every_token_that_equals_the_least_likely_one():
+    """Above 0.22 are 0.3, 0.25 and 0.25: the first goes, both others stay."""
+    row = np.log(np.float32([0.3, 0.25, 0.25, 0.2])).tolist()
+    assert law("mlx_lm: temp=1 xtc_probability=1.0 xtc_threshold=0.22", row).support.tolist() == [1, 2, 3]
+
+
 def test_mlx_lm_refuses_a_k_of_the_whole_vocabulary():
     with pytest.raises(fd.ParameterError, match="must be at most 5 on a row of 6"):
         law("mlx_lm: temp=1 top_k=6")
@@ -73,6 +85,7 @@ def test_mistral_rs_has_a_strict_min_p_that_is_off_at_one():
     half = [float(np.log(np.float32(2))), 0.0, 0.0]
     weights = law("mistral_rs: min_p=0.5", half)
     assert [0] in [reading.support.tolist() for reading in (weights, *weights.others)]
+    assert [s.boundary for s in fd.Plan.parse("mistral_rs: min_p=0.5").stages if s.name == "min_p"] == ["strict"]
     assert law("mistral_rs: min_p=1.0", half).support.size == 3
 
 
