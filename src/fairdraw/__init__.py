@@ -20,15 +20,19 @@ from fairdraw.weights import Weights
 from fairdraw.without_replacement import Arrived, arrivals
 
 if TYPE_CHECKING:
+    from fairdraw.generation.batch import Failed, News, Request, RequestBatch, generate_many
     from fairdraw.generation.beam_search import BeamTexts, beam_search
     from fairdraw.generation.beams import Beams
     from fairdraw.generation.loop import generate
     from fairdraw.generation.result import Completion
+    from fairdraw.generation.scored import Scored
+    from fairdraw.generation.scoring import score
     from fairdraw.generation.speculation.drafts.lookup import PromptLookup
     from fairdraw.generation.speculation.drafts.models import FirstLayers, ModelDraft
     from fairdraw.generation.speculation.settings import Speculation
     from fairdraw.generation.stochastic_beams import stochastic_beams
     from fairdraw.models.loading import load as load_model
+    from fairdraw.translation.translating import Translation, translate
     from fairdraw.verify.comparison import Comparison, compare
     from fairdraw.verify.redrawing import Redrawing, redraw
 
@@ -43,6 +47,7 @@ __all__ = [
     "Completion",
     "Drawn",
     "DrawnBatch",
+    "Failed",
     "FairdrawError",
     "FirstLayers",
     "History",
@@ -50,20 +55,26 @@ __all__ = [
     "LogitsError",
     "ModelDraft",
     "ModelFacts",
+    "News",
     "ParameterError",
     "Plan",
     "PlanError",
     "PromptLookup",
     "Redrawing",
+    "Request",
+    "RequestBatch",
     "SamplingParams",
+    "Scored",
     "ShardedDrawn",
     "Speculation",
+    "Translation",
     "UnavailableError",
     "Weights",
     "arrivals",
     "beam_search",
     "compare",
     "generate",
+    "generate_many",
     "law",
     "load_model",
     "logprobs",
@@ -72,7 +83,9 @@ __all__ = [
     "sample_batch",
     "sample_many",
     "sample_sharded",
+    "score",
     "stochastic_beams",
+    "translate",
 ]
 
 # Text, models and verification are loaded when they are first asked for: whoever only draws waits for none of them.
@@ -81,17 +94,26 @@ _LATER = {
     "Beams": ("fairdraw.generation.beams", "Beams"),
     "Comparison": ("fairdraw.verify.comparison", "Comparison"),
     "Completion": ("fairdraw.generation.result", "Completion"),
+    "Failed": ("fairdraw.generation.batch", "Failed"),
     "FirstLayers": ("fairdraw.generation.speculation.drafts.models", "FirstLayers"),
     "ModelDraft": ("fairdraw.generation.speculation.drafts.models", "ModelDraft"),
+    "News": ("fairdraw.generation.batch", "News"),
     "PromptLookup": ("fairdraw.generation.speculation.drafts.lookup", "PromptLookup"),
     "Redrawing": ("fairdraw.verify.redrawing", "Redrawing"),
+    "Request": ("fairdraw.generation.batch", "Request"),
+    "RequestBatch": ("fairdraw.generation.batch", "RequestBatch"),
+    "Scored": ("fairdraw.generation.scored", "Scored"),
     "Speculation": ("fairdraw.generation.speculation.settings", "Speculation"),
+    "Translation": ("fairdraw.translation.translating", "Translation"),
     "beam_search": ("fairdraw.generation.beam_search", "beam_search"),
     "compare": ("fairdraw.verify.comparison", "compare"),
     "generate": ("fairdraw.generation.loop", "generate"),
+    "generate_many": ("fairdraw.generation.batch", "generate_many"),
     "load_model": ("fairdraw.models.loading", "load"),
     "redraw": ("fairdraw.verify.redrawing", "redraw"),
+    "score": ("fairdraw.generation.scoring", "score"),
     "stochastic_beams": ("fairdraw.generation.stochastic_beams", "stochastic_beams"),
+    "translate": ("fairdraw.translation.translating", "translate"),
 }
 
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from fairdraw.generation.batch import Request
+
 pytestmark = pytest.mark.model
 SEA = "Write about the sea in two sentences."
 GREEDY = "The sea is a vast and mysterious realm, teeming with life and full of wonders."
@@ -118,15 +120,13 @@ def test_the_flags_that_take_ids_and_maps_reach_the_plan(cli):
 
 
 def test_256_tokens_are_the_most_unless_the_request_says_otherwise(cli, monkeypatch):
-    from fairdraw.cli import generate
-
     asked = []
 
-    def start(*args: object, max_tokens: int, **kwargs: object) -> object:
-        asked.append(max_tokens)
+    def write_in_turn(model: object, request: Request, stream: object) -> object:
+        asked.append(request.max_tokens)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(generate, "start", start)
+    monkeypatch.setattr("fairdraw.cli.generate.write_in_turn", write_in_turn)
     for more in ([], ["--max-tokens", "7"], ["--plan", "nano_vllm: temperature=1"], ["--plan", "candle: ArgMax"]):
         assert cli("generate", SEA, *more).code == 130
     assert asked == [256, 7, 64, 256]

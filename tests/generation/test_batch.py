@@ -262,8 +262,9 @@ def test_a_constraint_that_breaks_takes_only_its_own_text_with_it():
     batch = RequestBatch(model)
     bad, fine = batch.add(replace(good, constraint=Broken())), batch.add(good)
     news = batch.step()
-    assert isinstance(news[0].error, RuntimeError)
-    assert (news[0].step, news[0].ended, news[1].ended) == (None, True, False)
+    assert isinstance(news[0].outcome, Failed)
+    assert isinstance(news[0].outcome.error, RuntimeError)
+    assert (news[0].step, news[1].outcome) == (None, None)
     list(batch)
     assert isinstance(batch.take(bad)[0], Failed)
     assert list(batch.take(fine)) == alone(model, good)
@@ -310,10 +311,12 @@ def test_a_number_is_known_until_it_is_taken():
     with pytest.raises(fd.ParameterError, match="request must be one that has ended"):
         batch.take(number)
     news = list(batch)
-    assert [(entry.request, entry.ended) for entry in news] == [(number, False), (number, False), (number, True)]
+    ended = [entry.outcome is not None for entry in news]
+    assert ({entry.request for entry in news}, ended) == ({number}, [False, False, True])
     assert isinstance(news[-1], News)
     batch.cancel(number)
-    assert batch.take(number)[0].finish_reason == "length"
+    assert batch.take(number) == (news[-1].outcome,)
+    assert news[-1].outcome.finish_reason == "length"
     for call in (batch.take, batch.cancel):
         with pytest.raises(fd.ParameterError, match="a number that add gave, and not taken yet"):
             call(number)

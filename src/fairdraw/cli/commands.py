@@ -17,7 +17,9 @@ from fairdraw.cli.flags import GENERAL, TEXT, WHOLE, SamplingFlags
 from fairdraw.cli.generate import generate_command
 from fairdraw.cli.inputs import Source
 from fairdraw.cli.redraw import redraw_command
+from fairdraw.cli.score import ScoreFlags, score_command
 from fairdraw.cli.speculation import SpeculationFlags
+from fairdraw.cli.translate import translate_command
 from fairdraw.cli.warmup import warmup_command
 from fairdraw.dialects import DIALECTS
 from fairdraw.logprobs import Meaning
@@ -143,6 +145,29 @@ def compare(
 
 
 @app.command
+def translate(
+    plan: str,
+    /,
+    *,
+    to: str,
+    source: Rows = Source(),  # noqa: B008
+    as_json: Json = False,
+) -> int:
+    """Say what a plan is in another engine's own parameters: exactly, by an identity, nearly, or not at all.
+
+    Exit code: 0 exact, 1 row-dependent, 2 a failure, 3 impossible.
+
+    Parameters
+    ----------
+    plan
+        A plan as text: "transformers: do_sample=true temperature=0.7".
+    to
+        ``engine`` or ``engine@version``. Where nothing is exact, rows (--logits) say how near it comes.
+    """
+    return translate_command(plan, source, to=to, as_json=as_json)
+
+
+@app.command
 def redraw(
     trace: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
@@ -162,6 +187,24 @@ def redraw(
         Where the logits come from.
     """
     return redraw_command(trace, model=model, as_json=as_json)
+
+
+@app.command
+def score(
+    text: str | None = None,
+    /,
+    *,
+    flags: Annotated[ScoreFlags, Parameter(name="*")] = ScoreFlags(),  # noqa: B008
+    as_json: Json = False,
+) -> int:
+    """Say how probable a text is: each token's logprob, rank and surprise, log-likelihood, perplexity, bits per byte.
+
+    Parameters
+    ----------
+    text
+        Plain text. Its first token follows nothing and is not scored, unless there is a --prompt.
+    """
+    return score_command(text, flags, as_json=as_json)
 
 
 @app.command

@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from fairdraw.cli.beams import BeamFlags, beams_command
 from fairdraw.cli.flags import MAX_TOKENS
-from fairdraw.cli.inputs import plan_from
+from fairdraw.cli.inputs import SOME_MODEL, plan_from
 from fairdraw.cli.output import Kind, print_json, print_table, words
 from fairdraw.cli.speculation import worth
+from fairdraw.cli.writing import Timed, finished, write_in_turn
 from fairdraw.constraints.protocol import Constraint
-from fairdraw.context import ModelFacts
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError, PlanError
-from fairdraw.generation.loop import FAIRDRAW, Generation, drawer, start
+from fairdraw.generation.batch import Request, generate_many
+from fairdraw.generation.drawers import FAIRDRAW, drawer
 from fairdraw.generation.prompts import Prompt
-from fairdraw.generation.result import Completion
 from fairdraw.generation.speculation.settings import Speculation
 from fairdraw.logprobs import Alternative, Meaning
 from fairdraw.models import Model, load
 from fairdraw.params import SamplingParams
 from fairdraw.plan import Plan
 
-_SOME_MODEL = ModelFacts(vocab_size=2**31, end_token_ids=(0,), encode=lambda text: [0])
-"""Enough to resolve a plan for its mistakes."""
 _KEPT = ("seed", "max_tokens", "n")
 """Flags that go with ``--plan``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Timed:
-    completion: Completion
-    seconds: float
 
 
 def generate_command(
@@ -54,7 +43,7 @@ def generate_command(
 ) -> int:
     """Write ``n`` texts; the text goes to stdout, seed and figures to stderr."""
     # A mistake in the flags is said at once, before a model is fetched.
-    checked = plan_from(plan, params, dialect, _SOME_MODEL, kept=_KEPT)
+    checked = plan_from(plan, params, dialect, SOME_MODEL, kept=_KEPT)
     _require(checked, prompt, prompt_format, replay, logprobs_mean)
     if beams.beams is not None:
         beams.check(checked, params, replay=replay, speculation=speculation)
@@ -63,30 +52,23 @@ def generate_command(
     asked, most = _asked(loaded, prompt, prompt_format), _most(chosen, params)
     if beams.beams is not None:
         return beams_command(beams, loaded, asked, chosen, params, most, constraint, as_json=as_json)
-    done: list[_Timed] = []
-    seed = params.seed if params.seed is not None else chosen.limits.seed
-    count = params.n or chosen.limits.n
-    for index in range(count):
-        generation = start(
-            loaded,
-            asked,
-            replace(chosen, limits=replace(chosen.limits, n=1)),
-            seed=seed,
-            sample_index=index,
-            max_tokens=most,
-            logprobs_mean=logprobs_mean or "raw",
-            stream=replay or FAIRDRAW,
-            constraint=constraint,
-            speculation=speculation,
-        )
-        seed = generation.seed
-        if count > 1 and not as_json:
-            words(f"[{index}]")
-        done.append(_write(generation, None if as_json else sys.stdout.write))
-        if not as_json:
-            _report(done[-1], loaded)
+    request = Request(
+        prompt=asked,
+        plan=chosen,
+        seed=params.seed,
+        n=params.n,
+        max_tokens=most,
+        logprobs_mean=logprobs_mean or "raw",
+        stream=replay or FAIRDRAW,
+        constraint=constraint,
+        speculation=speculation,
+    )
     if as_json:
-        print_json({"completions": [timed.completion.to_json() for timed in done]})
+        (outcomes,) = generate_many(loaded, [request])
+        print_json({"completions": [finished(outcome).to_json() for outcome in outcomes]})
+    else:
+        for timed in write_in_turn(loaded, request, sys.stdout):
+            _report(timed, loaded)
     return 0
 
 
@@ -107,19 +89,7 @@ def _most(plan: Plan, params: SamplingParams) -> int:
     return MAX_TOKENS if limit is None else limit
 
 
-def _write(generation: Generation, write: Callable[[str], object] | None) -> _Timed:
-    begun = time.perf_counter()
-    for step in generation:
-        if write and step.text:
-            write(step.text)
-            sys.stdout.flush()
-    if write:
-        write("\n")
-        sys.stdout.flush()
-    return _Timed(completion=generation.completion(), seconds=time.perf_counter() - begun)
-
-
-def _report(timed: _Timed, model: Model) -> None:
+def _report(timed: Timed, model: Model) -> None:
     done = timed.completion
     if done.logprobs:
         rows = [

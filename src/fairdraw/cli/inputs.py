@@ -22,6 +22,8 @@ from fairdraw.params import SamplingParams
 from fairdraw.plan import Plan
 from fairdraw.text.packages import missing_package
 
+SOME_MODEL = ModelFacts(vocab_size=2**31, end_token_ids=(0,), encode=lambda text: [0])
+"""Enough to resolve a plan for its mistakes, before a model is fetched."""
 SUFFIXES = (".npy", ".npz", ".safetensors")
 
 

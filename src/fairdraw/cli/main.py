@@ -1,7 +1,8 @@
 """``fairdraw``: the commands, and what becomes of an error.
 
 Exit codes: 0 done, 1 a failure, 2 a usage error.  ``compare``: 0 same, 1 differ, 2 any failure, 3 could not tell.
-``redraw``: 0 the same tokens, 1 not, 2 any failure.
+``translate``: 0 exact, 1 row-dependent, 2 any failure, 3 impossible.  ``redraw``: 0 the same tokens, 1 not, 2 any
+failure.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from cyclopts import CycloptsError
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
-COMMANDS = ("generate", "explain", "compare", "redraw", "bench", "dialects", "warmup")
+COMMANDS = ("generate", "explain", "compare", "redraw", "score", "bench", "dialects", "warmup")
 
 
 def main() -> None:
@@ -32,7 +33,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run a command and return the exit code; every error becomes one sentence on stderr."""
-    failure = USAGE if arguments[:1] in (["compare"], ["redraw"]) else FAILURE
+    failure = USAGE if arguments[:1] in (["compare"], ["translate"], ["redraw"]) else FAILURE
     try:
         code = _run(arguments)
         sys.stdout.flush()

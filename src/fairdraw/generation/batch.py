@@ -51,23 +51,6 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
-    """What a step brought to one text: a token, its end, or its failure."""
-
-    request: int
-    """What `RequestBatch.add` gave."""
-    sample_index: int
-    step: Step | None
-    """None if it failed."""
-    error: Exception | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more comes of this text."""
-        return self.step is None or self.step.finish_reason is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
     """A text that could not be finished, with the very error that it would have raised alone."""
 
@@ -79,6 +62,19 @@ class Failed:
 
 
 Outcome = Completion | Failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What a step brought to one text: a token, its end, or its failure."""
+
+    request: int
+    """What `RequestBatch.add` gave."""
+    sample_index: int
+    step: Step | None
+    """None if it failed."""
+    outcome: Outcome | None = None
+    """What became of the text, when it has ended."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -214,26 +210,24 @@ class RequestBatch:
         else:
             assert drawn is not None, "whoever asks gets a token or an error"
             came = drawn
-        if isinstance(came, Step) and came.finish_reason is not None:
-            done = _attempt(text.generation.completion)
-            self._close(text, done)
-            came = done if isinstance(done, Exception) else came
-        elif isinstance(came, Exception):
-            self._close(text, came)
-        number, index = text.request, text.sample_index
-        if isinstance(came, Exception):
-            return News(request=number, sample_index=index, step=None, error=came)
-        return News(request=number, sample_index=index, step=came)
+        step = came if isinstance(came, Step) else None
+        if step is not None and step.finish_reason is None:
+            return News(request=text.request, sample_index=text.sample_index, step=step)
+        outcome = self._close(text, came if isinstance(came, Exception) else _attempt(text.generation.completion))
+        if isinstance(outcome, Failed):
+            step = None
+        return News(request=text.request, sample_index=text.sample_index, step=step, outcome=outcome)
 
-    def _close(self, text: _Text, done: Completion | Exception) -> None:
+    def _close(self, text: _Text, done: Completion | Exception) -> Outcome:
         self._running.remove(text)
-        writing = text.generation
+        writing, outcome = text.generation, done
         if writing.shared_prompt and not writing.tokens:
             writing.shared_prompt.leave()
-        index, outcome = text.sample_index, done
         if isinstance(outcome, Exception):
-            outcome = Failed(sample_index=index, error=outcome, text=writing.text, tokens=tuple(writing.tokens))
-        self._outcomes[text.request][index] = outcome
+            tokens = tuple(writing.tokens)
+            outcome = Failed(sample_index=text.sample_index, error=outcome, text=writing.text, tokens=tokens)
+        self._outcomes[text.request][text.sample_index] = outcome
+        return outcome
 
 
 def generate_many(model: Model, requests: Sequence[Request]) -> list[tuple[Outcome, ...]]:

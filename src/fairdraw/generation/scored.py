@@ -65,14 +65,15 @@ class Scored:
     @property
     def perplexity(self) -> float:
         """exp(-total / scored tokens): among how many equally probable tokens the model seems to choose."""
-        mean = -self.total / len(self.entries)
+        # From 0, so that certainty is 0 and not -0.
+        mean = (0.0 - self.total) / len(self.entries)
         # Beyond the largest float: a mean of 710 nats a token.
         return math.exp(mean) if mean < 709 else math.inf
 
     @property
     def bits_per_byte(self) -> float:
         """-total in bits for each byte of UTF-8: comparable between models of different tokens."""
-        return -self.total / math.log(2) / self.bytes if self.bytes else math.nan
+        return (0.0 - self.total) / math.log(2) / self.bytes if self.bytes else math.nan
 
     def to_json(self) -> dict[str, object]:
         """Plain data; a logprob of -inf becomes -9999.0, and a sum that it makes infinite becomes null."""
