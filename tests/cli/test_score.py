@@ -115,7 +115,7 @@ def test_a_prompt_of_plain_text_is_followed_and_not_scored(score):
         (("hi h", "--meaning", "processed"), "meaning must be raw without a plan"),
         (("hi h", "--window", "9"), "window must be"),
         (("hi h", "--named", "5"), "named must be token ids in 0..4, got 5"),
-        (("h",), "text must be at least 2 tokens, got '1 tokens'"),
+        (("h",), "text must be at least 2 tokens, got '1 token'"),
         (("",), "text must be at least 2 tokens, got '0 tokens'"),
     ],
 )

@@ -116,7 +116,8 @@ def test_every_printed_number_belongs_to_one_example():
     owners = {label: [name for name, start in SHOWN.items() if re.match(start, label)] for label in PRINTED}
     assert {label for label, names in owners.items() if not names} == IN_NO_EXAMPLE
     assert max(map(len, owners.values())) == 1
-    assert set(SHOWN) == ALL - {"clipped_gumbel_tail", "clipped_gumbel_draws", "constraints", "sharded", "speculation"}
+    ours = {"beams", "clipped_gumbel_tail", "clipped_gumbel_draws", "constraints", "scoring", "sharded", "speculation"}
+    assert set(SHOWN) == ALL - ours
 
 
 def test_the_clipped_tail_is_found_by_the_comparison_and_by_224_draws(runner, capsys):
@@ -151,6 +152,12 @@ def test_the_table_in_the_docs_is_what_the_speculation_example_prints(runner, ca
 def test_the_table_in_the_docs_is_what_the_beams_example_prints(runner, capsys):
     output = runner.output("beams", capsys)
     assert f"```text\n{output}```" in (ROOT / "docs/beams.md").read_text(encoding="utf-8")
+
+
+def test_the_likelihoods_in_the_docs_are_what_the_scoring_example_prints(runner, capsys):
+    output = runner.output("scoring", capsys)
+    assert "by hand 0.75 * 0.90 * 0.75 = 0.506250, scored 0.506250" in output
+    assert f"```text\n{output}```" in (ROOT / "docs/scoring.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.model

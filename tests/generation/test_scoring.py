@@ -170,7 +170,7 @@ def test_scores_are_plain_json_without_infinities():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"text": [1]}, "text must be at least 2 tokens, got '1 tokens'"),
+        ({"text": [1]}, "text must be at least 2 tokens, got '1 token'"),
         ({"text": [], "prompt": [1]}, "text must be at least 1 token,"),
         ({"text": [1, 4]}, r"text must be token ids in 0\.\.3, got 4"),
         ({"text": [1, 1], "named": [9]}, r"named must be token ids in 0\.\.3"),

@@ -143,13 +143,7 @@ def start(
     if room < 0:
         hint = "shorten the prompt"
         raise ParameterError("prompt", f"{len(ids)} tokens", f"at most {model.facts.context_length} tokens", hint)
-    if constraint is not None and stream != FAIRDRAW:
-        raise ParameterError(
-            "constraint", constraint.name, f"None for {stream}'s own tokens", "they are drawn unmasked"
-        )
-    if speculation is not None and speculation.way != "match" and stream != FAIRDRAW:
-        hint = "accepting and rejecting draws with fairdraw's noise"
-        raise ParameterError("speculation.way", speculation.way, f"match for {stream}'s own tokens", hint)
+    _require_stream(stream, constraint, speculation)
     if prompt_logprobs is not None:
         require("prompt_logprobs", prompt_logprobs, Whole(0))
     limit = plan.limits.max_tokens if max_tokens is None else require("max_tokens", max_tokens, Whole(0))
@@ -168,6 +162,18 @@ def start(
         if prompt_logprobs is None
         else PromptReports(model=model, plan=plan, tokens=tuple(ids), meaning=logprobs_mean, top=prompt_logprobs),
     )
+
+
+def _require_stream(stream: str, constraint: Constraint | None, speculation: Speculation | None) -> None:
+    """What fairdraw's noise alone can draw."""
+    if stream == FAIRDRAW:
+        return
+    if constraint is not None:
+        hint = "they are drawn unmasked"
+        raise ParameterError("constraint", constraint.name, f"None for {stream}'s own tokens", hint)
+    if speculation is not None and speculation.way != "match":
+        hint = "accepting and rejecting draws with fairdraw's noise"
+        raise ParameterError("speculation.way", speculation.way, f"match for {stream}'s own tokens", hint)
 
 
 @dataclass(kw_only=True)

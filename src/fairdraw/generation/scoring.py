@@ -25,8 +25,6 @@ from fairdraw.stages import StatefulStage
 Feeding = Literal["together", "singly"]
 """Many tokens in one go, fast; or with the bits that a text has while it is written."""
 _FEEDINGS = Choice(("together", "singly"))
-_TOKENS = {True: "2 tokens", False: "1 token"}
-"""What a text needs without a prompt, and with one."""
 _CHUNK = 64
 """Rows of logits held at once."""
 
@@ -93,13 +91,7 @@ def score(
     if isinstance(model, str):
         raise ParameterError("model", model, "a loaded model", f"load_model({model!r})")
     meaning = _meaning(plan, meaning)
-    before = [] if prompt is None else encode_prompt(model, prompt)
-    tokens = (*before, *_encoded(model, text))
-    first = max(1, len(before))
-    if len(tokens) <= first:
-        hint = "a prompt gives the first token something to follow" if prompt is None else ""
-        raise ParameterError("text", f"{len(tokens) - len(before)} tokens", f"at least {_TOKENS[prompt is None]}", hint)
-    _require_ids(model, "text", tokens)
+    tokens, first = _tokens(model, text, prompt)
     _require_ids(model, "named", named)
     most = model.facts.context_length or len(tokens)
     width: int = require("window", min(most, len(tokens)) if window is None else window, Whole(1, most))  # type: ignore[assignment]
@@ -205,6 +197,19 @@ def _meaning(plan: Plan | None, meaning: Meaning | None) -> Meaning:
         hint = f"what {stateful[0]} remembers depends on a coin, and a text alone does not say how it fell"
         raise ParameterError("plan", str(plan), "without chance among its stages, or without memory", hint)
     return chosen
+
+
+def _tokens(model: Model, text: str | Sequence[int], prompt: Prompt | None) -> tuple[tuple[int, ...], int]:
+    """Prompt and text, and where scoring begins."""
+    before = [] if prompt is None else encode_prompt(model, prompt)
+    after = _encoded(model, text)
+    if len(after) < 1 + (prompt is None):
+        least, hint = "at least 1 token", ""
+        if prompt is None:
+            least, hint = "at least 2 tokens", "a prompt gives the first token something to follow"
+        raise ParameterError("text", f"{len(after)} token{'' if len(after) == 1 else 's'}", least, hint)
+    _require_ids(model, "text", after)
+    return (*before, *after), max(1, len(before))
 
 
 def _encoded(model: Model, text: str | Sequence[int]) -> Sequence[int]:
