@@ -2,38 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdraw.context import Memory
 from fairdraw.domains import Choice, require
+from fairdraw.drawn import CompactSupport, Drawn
 from fairdraw.errors import FairdrawError, LogitsError, ParameterError
 from fairdraw.history import History
+from fairdraw.kernels.gathering import gather
+from fairdraw.kernels.many_rows import Calls
+from fairdraw.kernels.slots import TOKEN
+from fairdraw.kernels.threads import thread_count
 from fairdraw.plan import Plan, require_plan
 from fairdraw.sampling import sample
 
+_NOTHING: Memory = {}
 NO_TOKEN = -1
 """Stands where a row has no token; it is no token id anywhere."""
 OnError = Literal["raise", "return"]
+Report = Literal["tokens", "logprobs", "support"]
+"""What a batch works out at once; the rest when it is first asked for, while the rows are unchanged."""
 _ASKED = ("plan", "seed", "position", "sample_index", "history", "mask", "memory", "second")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class DrawnBatch:
-    """The result of a batch of draws, one entry a row."""
+    """The result of a batch of draws, one entry a row.
+
+    Logprobs are worked out when they are first asked for, from the rows themselves, which are not copied: if their
+    memory has been used again meanwhile, that is a LogitsError.  ``report="logprobs"`` asks at once.
+    """
 
     tokens: NDArray[np.int64]
     """Token ids, shape (batch,); -1 where a row failed."""
-    logprobs: NDArray[np.float64]
-    """Processed logprobs, natural, shape (batch,); NaN where a row failed."""
     status: tuple[str, ...]
     """"" where a row has its token, else what was wrong with it, with its number."""
     memories: tuple[Memory, ...] = ()
     """What the stateful stages of each row's plan remember after its token; empty where it has none."""
+    find_logprobs: Callable[[], NDArray[np.float64]] = field(repr=False)
+    """How to work out the logprobs."""
+    find_drawn: Callable[[int], Drawn | None] = field(repr=False)
+    """How to get at one row's own result; None where it failed."""
+
+    @cached_property
+    def logprobs(self) -> NDArray[np.float64]:
+        """Processed logprobs, natural, shape (batch,); NaN where a row failed."""
+        return self.find_logprobs()
+
+    @cached_property
+    def supports(self) -> tuple[CompactSupport | None, ...]:
+        """The kept set of each row, as ids or as a bitmap; None where a row failed."""
+        return tuple(None if drawn is None else drawn.compact_support for drawn in self._each)
+
+    @cached_property
+    def log_kept_masses(self) -> NDArray[np.float64]:
+        """Natural logarithm of the kept set's share of the full softmax, shape (batch,); NaN where a row failed."""
+        return np.array([np.nan if drawn is None else drawn.log_kept_mass for drawn in self._each])
+
+    @cached_property
+    def _each(self) -> tuple[Drawn | None, ...]:
+        return tuple(self.find_drawn(row) for row in range(self.tokens.size))
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -53,6 +87,8 @@ def sample_batch(
     memories: Sequence[Memory | None] | None = None,
     seconds: ArrayLike | Sequence[ArrayLike | None] | None = None,
     on_error: OnError = "raise",
+    report: Report = "tokens",
+    threads: int | None = None,
 ) -> DrawnBatch:
     """Draw one token for each row: token i is the one that `fairdraw.sample` draws from row i alone.
 
@@ -66,7 +102,7 @@ def sample_batch(
         As in `fairdraw.sample`; one for all rows, or one a row.
     histories : sequence of History or None, optional
         One a row.
-    masks : array_like of bool, shape (batch, vocab), or sequence of masks or None, optional
+    masks : array_like of bool, shape (batch, vocab), or of int32, 32 ids a word, or sequence of them or None, optional
         One a row.
     memories : sequence of mapping or None, optional
         What stateful stages remember, one a row: the result's ``memories`` of the token before.
@@ -74,6 +110,11 @@ def sample_batch(
         Logits without the prompt, for guidance, one a row.
     on_error : "raise" or "return"
         What a bad row does: raise its error, with its number; or get a status, while its neighbours are drawn.
+    report : "tokens", "logprobs" or "support"
+        What to work out at once: nothing but the tokens; the logprobs as well; also ``supports`` and
+        ``log_kept_masses``.  Whatever is left is worked out when asked for, as long as the rows are unchanged.
+    threads : int, 1 to 256, optional
+        How many threads may draw; the environment's FAIRDRAW_THREADS, else one for each processor.
 
     Returns
     -------
@@ -88,7 +129,8 @@ def sample_batch(
 
     Notes
     -----
-    Order, size and neighbours of a row change nothing.  The rows are drawn one after another.
+    Order, size, threads and neighbours of a row change nothing.  Rows whose plan has a kernel are drawn by few calls
+    that hold no lock; the others one after another.
 
     Examples
     --------
@@ -101,10 +143,15 @@ def sample_batch(
     logits row 1 must have no NaN, got NaN at id 1
     """
     require("on_error", on_error, Choice(("raise", "return")))
+    require("report", report, Choice(("tokens", "logprobs", "support")))
+    workers = thread_count(threads)
     rows = _rows(logits)
     count = len(rows)
+    each = _each("plans", [plans] * count if isinstance(plans, Plan) else plans, count)
+    for plan in each if not isinstance(plans, Plan) else [plans]:
+        require_plan(plan)
     every = {
-        "plans": _each("plans", [plans] * count if isinstance(plans, Plan) else plans, count),
+        "plans": each,
         "seeds": _numbers("seeds", seeds, count),
         "positions": _numbers("positions", positions, count),
         "sample_indices": _numbers("sample_indices", sample_indices, count),
@@ -113,21 +160,91 @@ def sample_batch(
         "memories": _each("memories", memories, count),
         "seconds": _each("seconds", seconds, count),
     }
-    for plan in every["plans"]:
-        require_plan(plan)
-    tokens, logprobs = np.full(count, NO_TOKEN, np.int64), np.full(count, np.nan)
-    status = [""] * count
-    after: list[Memory] = [{}] * count
-    for index, (row, *values) in enumerate(zip(rows, *every.values(), strict=True)):
+    together = None
+    if memories is None and seconds is None and _are_histories(histories):
+        kinds, numbers = _different(plans, count)
+        together = gather(kinds, numbers, rows, (seeds, positions, sample_indices), histories, masks)
+    return _draw(rows, every, together, on_error, report, workers)
+
+
+def _draw(
+    rows: Any,
+    every: dict[str, Sequence[object]],
+    together: tuple[Calls, NDArray[np.int64]] | None,
+    on_error: OnError,
+    report: Report,
+    workers: int,
+) -> DrawnBatch:
+    """Draw what kernels can, and the rest one by one."""
+    count = len(rows)
+    tokens, place = np.full(count, NO_TOKEN, np.int64), np.full(count, -1)
+    if together is not None:
+        calls, which = together
+        drawn = calls.draw(workers)
+        place[which[drawn]] = np.flatnonzero(drawn)
+        tokens[which[drawn]] = calls.records[drawn, TOKEN]
+    alone, status = _draw_alone(rows, every, np.flatnonzero(place < 0).tolist(), on_error)
+    for index, drawn in alone.items():
+        tokens[index] = drawn.token
+
+    def find_logprobs() -> NDArray[np.float64]:
+        logprobs = np.full(count, np.nan)
+        if together is not None:
+            logprobs[place >= 0] = together[0].logprobs(place[place >= 0], workers)
+        for index, drawn in alone.items():
+            logprobs[index] = drawn.logprob
+        return logprobs
+
+    def find_drawn(index: int) -> Drawn | None:
+        if place[index] < 0 or together is None:
+            return alone.get(index)
+        recall = together[0].recall(int(place[index]))
+        plan: Plan = every["plans"][index]  # type: ignore[assignment]
+        return Drawn(token=int(tokens[index]), draw=plan.draw, find_row=recall.row, find_logits=recall.logits)
+
+    batch = DrawnBatch(
+        tokens=tokens,
+        status=tuple(status),
+        memories=tuple(alone[index].memory if index in alone else _NOTHING for index in range(count)),
+        find_logprobs=find_logprobs,
+        find_drawn=find_drawn,
+    )
+    if report != "tokens":
+        batch.logprobs  # noqa: B018
+    if report == "support":
+        batch.supports, batch.log_kept_masses  # noqa: B018
+    return batch
+
+
+def _draw_alone(
+    rows: Any, every: dict[str, Sequence[object]], which: Sequence[int], on_error: OnError
+) -> tuple[dict[int, Drawn], list[str]]:
+    """Draw some rows one by one; what became of them, and the status of all."""
+    alone: dict[int, Drawn] = {}
+    status = [""] * len(rows)
+    for index in which:
         try:
-            drawn = sample(logits=row, **dict(zip(_ASKED, values, strict=True)))  # type: ignore[arg-type]
-            tokens[index], logprobs[index], after[index] = drawn.token, drawn.logprob, drawn.memory
+            values = (values[index] for values in every.values())
+            alone[index] = sample(logits=rows[index], **dict(zip(_ASKED, values, strict=True)))  # type: ignore[arg-type]
         except FairdrawError as problem:
             told = _with_number(problem, index)
             if on_error == "raise":
                 raise told from None
-            tokens[index], logprobs[index], status[index] = NO_TOKEN, np.nan, str(told)
-    return DrawnBatch(tokens=tokens, logprobs=logprobs, status=tuple(status), memories=tuple(after))
+            status[index] = str(told)
+    return alone, status
+
+
+def _different(plans: Plan | Sequence[Plan], count: int) -> tuple[list[Plan], NDArray[np.int64]]:
+    """The different plan objects, and the number of each row's."""
+    if isinstance(plans, Plan):
+        return [plans], np.zeros(count, np.int64)
+    kinds = list({id(plan): plan for plan in plans}.values())
+    number = {id(plan): place for place, plan in enumerate(kinds)}
+    return kinds, np.array([number[id(plan)] for plan in plans], np.int64)
+
+
+def _are_histories(histories: Sequence[object] | None) -> bool:
+    return histories is None or all(isinstance(history, History | None) for history in histories)
 
 
 def _rows(logits: ArrayLike | Sequence[object]) -> Sequence[object]:

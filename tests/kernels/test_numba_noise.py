@@ -31,14 +31,6 @@ def test_the_ids_that_hold_a_minimum_are_among_those_compared() -> None:
     assert [noise.exponential(int(i), key) for i in everything] == expected.tolist()
 
 
-def test_sixty_four_words_at_a_time_are_those_of_one_at_a_time() -> None:
-    key = key_of(0xFFFFFFFFDEADBEEF, 2**32 - 1, 2**31, 3 << 24)
-    bits, spare = np.empty(64, np.uint64), np.empty(64, np.uint64)
-    noise.fill_words(1000, noise.BLOCK_LEVEL, key, bits, spare)
-    single = [noise.words(np.uint64(1000 + i), noise.BLOCK_LEVEL, key) for i in range(64)]
-    assert [(int(b), int(s)) for b, s in single] == list(zip(bits.tolist(), spare.tolist(), strict=True))
-
-
 def test_both_logarithms_have_the_same_bits_from_subunit_to_huge() -> None:
     rng = np.random.default_rng(1)
     values = np.concatenate([rng.random(20_000), 2.0 ** rng.uniform(-1000, 1000, 20_000), [1.0, 0.5, 2.0, 2.0**-52]])

@@ -16,8 +16,7 @@ from fairdraw.history import History
 from fairdraw.kernels import slots
 from fairdraw.kernels.operations import Operation
 
-FLOAT32 = np.dtype(np.float32)
-_KINDS = {FLOAT32: slots.FLOAT32, np.dtype(np.float16): slots.FLOAT16}
+FLOAT32, FLOAT16 = np.dtype(np.float32), np.dtype(np.float16)
 NO_IDS, NO_SCORES, NO_PLACES = np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int32)
 NO_EDGES = (0,) * (slots.MOST_OPERATIONS + 1)
 RECORD = struct.Struct(f"={slots.TOKEN}q")
@@ -30,11 +29,7 @@ def as_source(logits: object) -> tuple[NDArray[Any], int]:
     A row of float32, float16 or bfloat16 without gaps comes back as it is, whether or not it may be written; others
     are turned into float32, and are then the library's own.
     """
-    array, kind = logits, -1
-    if type(array) is np.ndarray:
-        kind = _KINDS.get(array.dtype, slots.BFLOAT16 if array.dtype.name == "bfloat16" else -1)
-    elif "torch" in sys.modules:
-        array, kind = _of_torch(logits, sys.modules["torch"])
+    array, kind = kind_of(logits)
     if kind >= 0 and type(array) is np.ndarray and array.ndim == 1 and 0 < array.size <= MOST_IDS:
         flags = array.flags
         if flags.c_contiguous and flags.aligned:
@@ -42,16 +37,29 @@ def as_source(logits: object) -> tuple[NDArray[Any], int]:
     return np.ascontiguousarray(as_logits(logits)), slots.FLOAT32
 
 
-def _of_torch(logits: Any, torch: Any) -> tuple[object, int]:
+def is_bfloat16(array: NDArray[Any]) -> bool:
+    """Whether an array has the bfloat16 of ml_dtypes."""
+    return array.dtype.name == "bfloat16"
+
+
+def kind_of(logits: Any) -> tuple[Any, int]:
+    """An array over the memory of what came, and what it is made of; -1 where no kernel reads that."""
+    if type(logits) is np.ndarray:
+        if logits.dtype == FLOAT32:
+            return logits, slots.FLOAT32
+        return logits, slots.FLOAT16 if logits.dtype == FLOAT16 else slots.BFLOAT16 if is_bfloat16(logits) else -1
+    return _of_torch(logits, sys.modules["torch"]) if "torch" in sys.modules else (logits, -1)
+
+
+def _of_torch(logits: Any, torch: Any) -> tuple[Any, int]:
     """The memory of a torch tensor on the CPU; bfloat16, which NumPy does not know, as int16."""
     if not isinstance(logits, torch.Tensor) or logits.device.type != "cpu":
         return logits, -1
     if logits.dtype == torch.bfloat16:
         return logits.detach().view(torch.int16).numpy(), slots.BFLOAT16
-    array = logits.detach()
-    return (
-        (array.numpy(), _KINDS[array.numpy().dtype]) if logits.dtype in (torch.float32, torch.float16) else (logits, -1)
-    )
+    if logits.dtype in (torch.float32, torch.float16):
+        return kind_of(logits.detach().numpy())
+    return logits, -1
 
 
 def widened(source: NDArray[Any], kind: int) -> NDArray[np.float32]:

@@ -16,6 +16,8 @@ PROMISES: MappingProxyType[str, Level] = MappingProxyType(
         "top_p": "same token",
         "inverse_cdf": "same token",
         "many": "same token",
+        "report": "same weights",
     }
 )
-"""Mode to level; ``many`` draws all tokens of one row.  One test over this table draws random rows in both ways."""
+"""Mode to level.  ``many`` draws all tokens of one row, ``report`` weighs what tokens were drawn from; one test over
+this table draws random rows in both ways."""

@@ -33,7 +33,7 @@ class Recall:
     The mask and the edited ids are copies: masks are written again at the next step, and histories grow.
     """
 
-    __slots__ = ("cuts", "edited", "fingerprint", "kind", "operations", "source", "words")
+    __slots__ = ("cuts", "edited", "fingerprint", "kind", "operations", "source", "where", "words")
 
     def __init__(
         self,
@@ -44,9 +44,11 @@ class Recall:
         operations: Sequence[Operation],
         edited: tuple[Ids, Scores] | None,
         cuts: Sequence[Stage],
+        where: str = "logits",
     ) -> None:
         self.source, self.kind, self.fingerprint = source, kind, fingerprint
         self.words, self.operations, self.edited, self.cuts = words, operations, edited, cuts
+        self.where = where
 
     def logits(self) -> Scores:
         """The logits as they came, a copy.
@@ -58,7 +60,7 @@ class Recall:
         """
         values = widened(self.source, self.kind)
         if fingerprint_of(self.source) != self.fingerprint:
-            raise changed()
+            raise changed(self.where)
         return values
 
     def row(self) -> Row:

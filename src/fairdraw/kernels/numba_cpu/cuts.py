@@ -11,14 +11,14 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.masses import power
-from fairdraw.kernels.numba_cpu.summarise import block_maxima
+from fairdraw.kernels.numba_cpu.memory import LANES, lowest_bit, reach
 from fairdraw.kernels.numba_cpu.view import part, width
-from fairdraw.streams.noise import BLOCK, GROUP
+from fairdraw.streams.noise import GROUP
 
 HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
 ZERO, NONE = np.float32(0), np.float32(-np.inf)
 SIGN, MAGNITUDE = np.int32(31), np.int32(0x7FFFFFFF)
-BLOCKS = GROUP // BLOCK
+LOWEST = np.float32(-np.finfo(np.float32).max)
 SHORT = 24
 """A stretch this short is sorted by insertion."""
 
@@ -100,28 +100,25 @@ def best_codes(view, maxima, k):
 
     Ids come in ascending order, so once k are held, another equal to the worst of them cannot displace it.
     """
-    room = min(width(view), 2 * k + BLOCK)
+    room = min(width(view), 2 * k) + 2 * LANES
     codes = np.empty(room, np.uint64)
-    peaks = np.empty(BLOCKS, np.float32)
     least, count = kth_of_groups(maxima, k), 0
     held = False
     for group in range(maxima.size):
         if maxima[group] < least or maxima[group] == NONE or (held and maxima[group] == least):
             continue
-        whole = part(view, group)
-        for place in range(block_maxima(whole, peaks)):
-            first = place * BLOCK
-            if peaks[place] < least or (held and peaks[place] == least):
-                continue
-            if count + BLOCK > room and count > k:
+        stretch = part(view, group)
+        for start in range(0, stretch.size, LANES):
+            word = reach(stretch, start, max(least, LOWEST))
+            if word and count + LANES > room:
                 select(codes, count, k)
                 count, held = k, True
                 least = worst_score(codes, k)
-            stretch = whole[first : min(first + BLOCK, whole.size)]
-            for i in range(stretch.size):
-                score = stretch[i]
-                if score >= least and score > NONE and not (held and score == least):
-                    codes[count] = code(score, group * GROUP + first + i)
+            while word:
+                i = start + lowest_bit(word)
+                word = np.uint32(word & np.uint32(word - np.uint32(1)))
+                if stretch[i] > least or (stretch[i] == least and not held):
+                    codes[count] = code(stretch[i], group * GROUP + i)
                     count += 1
     if count > k:
         select(codes, count, k)

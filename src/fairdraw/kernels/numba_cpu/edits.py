@@ -10,7 +10,8 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.memory import is_allowed
-from fairdraw.kernels.numba_cpu.view import STALE, entry, part, scaled, unedited, width
+from fairdraw.kernels.numba_cpu.summarise import STALE
+from fairdraw.kernels.numba_cpu.view import entry, part, scaled, unedited, width
 from fairdraw.kernels.slots import (
     AMOUNTS,
     BIAS,

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.inverse import walk
-from fairdraw.kernels.numba_cpu.kept import cut_min_p, cut_of, cut_top_k, rule_of
+from fairdraw.kernels.numba_cpu.kept import cut_min_p, cut_of, cut_top_k, report, rule_of
 from fairdraw.kernels.numba_cpu.masses import NOTHING
 from fairdraw.kernels.numba_cpu.noise import make_key
 from fairdraw.kernels.numba_cpu.nucleus import lies_inside
@@ -31,6 +31,7 @@ from fairdraw.kernels.slots import (
 )
 from fairdraw.streams.noise import GROUP, Purpose
 
+__all__ = ["greedy", "inverse_cdf", "many", "min_p", "report", "temperature", "top_k", "top_p"]
 BAD = -1
 NONE = np.float32(-np.inf)
 EVERYTHING = NONE, np.int64(-1)

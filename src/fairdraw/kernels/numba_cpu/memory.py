@@ -72,6 +72,46 @@ def blend(context: Any, source: Any, start: Any, word: Any, target: Any, place: 
     return types.void(source, types.intp, types.int32, target, types.intp, other), build
 
 
+@intrinsic
+def _reach(context: Any, source: Any, start: Any, least: Any) -> Any:
+    """Which of 32 scores are at least a number, as the bits of a word."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lane = context.get_data_type(signature.args[2])
+        vector, undefined = ir.VectorType(lane, LANES), ir.Constant(ir.VectorType(lane, LANES), ir.Undefined)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        values = builder.load(builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer()))
+        values.align = 1
+        first = builder.insert_element(undefined, arguments[2], ir.Constant(ir.IntType(32), 0))
+        order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        passed = builder.fcmp_ordered(">=", values, builder.shuffle_vector(first, undefined, order))
+        return builder.bitcast(passed, ir.IntType(LANES))
+
+    return types.uint32(source, types.intp, least), build
+
+
+@intrinsic
+def lowest_bit(context: Any, word: Any) -> Any:
+    """Place of the lowest 1 of a word that is not 0."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.zext(place, ir.IntType(64))
+
+    return types.int64(types.uint32), build
+
+
+@kernel
+def reach(stretch, start, least):
+    """Which of the 32 scores from ``start`` on, or of those that are left, are at least a number: a word of bits."""
+    if start + LANES <= stretch.size:
+        return _reach(stretch, start, np.float32(least))
+    word = np.uint32(0)
+    for i in range(start, stretch.size):
+        word |= np.uint32(stretch[i] >= least) << np.uint32(i - start)
+    return np.uint32(word)
+
+
 @kernel
 def is_allowed(words, i):
     """Whether a mask allows an id; behind its words it allows none."""

@@ -15,7 +15,7 @@ SQRT_HALF_BITS = int(logarithms._SQRT_HALF_BITS)
 TERMS = len(NATURAL_TAIL)
 LEFT, RIGHT = (np.uint64(number) for number in philox.MULTIPLIERS)
 LEFT_STEP, RIGHT_STEP = (np.uint64(number) for number in philox.KEY_STEPS)
-ROUNDS, LANES = philox.ROUNDS, 64
+ROUNDS = philox.ROUNDS
 STEP = 8
 """A few numbers of noise are worked out this many at a time, in one vector."""
 LEFT_SHORT, RIGHT_SHORT = np.uint32(LEFT_STEP), np.uint32(RIGHT_STEP)
@@ -39,31 +39,16 @@ def words(index, level, key):
 
 
 @kernel
-def fill_words(first, level, key, bits, spare):
-    """`words` of 64 indices from ``first`` on, a round of all at a time so that they share vector instructions."""
-    position, sample_index, left_key, right_key, tag = key
-    c = np.empty(4 * LANES, np.uint32)
-    for i in range(LANES):
-        c[i], c[LANES + i] = np.uint32(first + i), np.uint32(position)
-        c[2 * LANES + i], c[3 * LANES + i] = np.uint32(sample_index), np.uint32(tag | level)
-    left_word, right_word = np.uint32(left_key), np.uint32(right_key)
-    for _ in range(ROUNDS):
-        for i in range(LANES):
-            left, right = LEFT * np.uint64(c[i]), RIGHT * np.uint64(c[2 * LANES + i])
-            c1, c3 = c[LANES + i], c[3 * LANES + i]
-            c[i], c[LANES + i] = np.uint32(right >> HALF) ^ c1 ^ left_word, np.uint32(right)
-            c[2 * LANES + i], c[3 * LANES + i] = np.uint32(left >> HALF) ^ c3 ^ right_word, np.uint32(left)
-        left_word, right_word = np.uint32(left_word + LEFT_SHORT), np.uint32(right_word + RIGHT_SHORT)
-    for i in range(LANES):
-        bits[i] = (np.uint64(c[i]) << HALF | np.uint64(c[LANES + i])) >> SPARE_BITS
-        spare[i] = np.uint64(c[2 * LANES + i])
+def padded(count):
+    """The next multiple of STEP.  Loops run to it, so that vector instructions leave no rest."""
+    return (count + STEP - 1) // STEP * STEP
 
 
 @kernel
 def words_of(indices, count, level, key, bits, spare, c):
     """`words` of some indices, a round of all at a time; the arrays are filled to a multiple of STEP."""
     position, sample_index, left_key, right_key, tag = key
-    size = (count + STEP - 1) // STEP * STEP
+    size = padded(count)
     for i in range(size):
         c[i], c[size + i] = np.uint32(indices[i]), np.uint32(position)
         c[2 * size + i], c[3 * size + i] = np.uint32(sample_index), np.uint32(tag | level)

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.edits import REFUSED, edit, settle
-from fairdraw.kernels.numba_cpu.memory import all_or_none, scores_at, shorts_at, words_at
+from fairdraw.kernels.numba_cpu.memory import scores_at, shorts_at, words_at
 from fairdraw.kernels.numba_cpu.summarise import (
     HIDDEN,
     HIDDEN_16,
@@ -14,9 +14,10 @@ from fairdraw.kernels.numba_cpu.summarise import (
     INFINITY,
     INFINITY_16,
     INFINITY_B16,
+    STALE,
     read_bits,
 )
-from fairdraw.kernels.numba_cpu.view import PLAIN, STALE, View, scaled
+from fairdraw.kernels.numba_cpu.view import PLAIN, View, scaled
 from fairdraw.kernels.slots import (
     ADDRESS,
     AMOUNTS,
@@ -74,10 +75,6 @@ def view_of(call, whole, scales, ids, values, scratch):
     words = words_at(call[MASK_ADDRESS], call[MASK_WORDS])
     touches = kind != FLOAT32 or scale != 0
     state = np.full(groups, STALE if touches else PLAIN)
-    if call[MASK_WORDS]:
-        for group in range(groups):
-            if all_or_none(words, group * GROUP, min(group * GROUP + GROUP, size)) != 1:
-                state[group] = STALE
     heads = np.full(groups if room else 0, -1)
     following = np.empty(room, np.int64)
     row = scores_at(call[ADDRESS], size if kind == FLOAT32 else 0)
@@ -90,11 +87,11 @@ def view_of(call, whole, scales, ids, values, scratch):
 def read(view, maxima):
     """Read the row once: fill the maxima of its groups, without edits; return what `read_bits` does."""
     if view.kind == FLOAT32:
-        bits, shorts = view.row.view(np.int32), view.row.view(np.int16)
-        return read_bits(bits, view.row.view(np.uint32), shorts, FLOAT32, INFINITY, HIDDEN, view.words, maxima)
+        bits, far = view.row.view(np.int32), view.row.view(np.uint32)
+        return read_bits(bits, far, FLOAT32, INFINITY, HIDDEN, view.words, view.state, maxima)
     bits, far = view.halves, view.halves.view(np.uint16)
     infinity, hidden = (INFINITY_16, HIDDEN_16) if view.kind == FLOAT16 else (INFINITY_B16, HIDDEN_B16)
-    return read_bits(bits, far, bits, view.kind, infinity, hidden, view.words, maxima)
+    return read_bits(bits, far, view.kind, infinity, hidden, view.words, view.state, maxima)
 
 
 @kernel

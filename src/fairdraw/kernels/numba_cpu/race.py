@@ -15,26 +15,29 @@ from __future__ import annotations
 import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.memory import lowest_bit, reach
 from fairdraw.kernels.numba_cpu.noise import (
     BLOCK_LEVEL,
     GROUP_LEVEL,
     IN_BLOCK,
     IN_GROUP,
-    LANES,
     LEAF_LEVEL,
     STEP,
     excess,
-    fill_words,
     log2,
+    padded,
     words_of,
 )
-from fairdraw.kernels.numba_cpu.summarise import block_maxima
 from fairdraw.kernels.numba_cpu.view import look, part, width
 from fairdraw.streams.noise import BLOCK, GROUP
 
 MARGIN = 1e-9
 BLOCKS = GROUP // BLOCK
 NONE = -np.inf
+WAIT = 2 * BLOCK
+"""How many ids wait at most until their noise is worked out together."""
+ROOM = 5 * BLOCKS + 9 * (WAIT + STEP)
+"""Numbers of 8 bytes that the race inside a group needs."""
 
 
 @kernel
@@ -50,19 +53,22 @@ def is_kept(score, i, cut):
 
 
 @kernel
-def arrivals_of_groups(view, maxima, cut, scale, key, minima, holders, floors, bounds):
-    """Noise and bounds of all groups, arrays of a multiple of LANES.
+def arrivals_of_groups(view, maxima, cut, scale, key, groups, work):
+    """Noise and bounds of all groups.
 
     Return the group with the highest bound, and the best arrival among the ids that hold their group's noise.
     """
-    bits, spare = np.empty(LANES, np.uint64), np.empty(LANES, np.uint64)
-    for start in range(0, minima.size, LANES):
-        fill_words(start, GROUP_LEVEL, key, bits, spare)
-        for i in range(LANES):
-            minima[start + i] = excess(bits[i]) * IN_GROUP
-        for i in range(LANES):
-            floors[start + i] = log2(minima[start + i])
-            holders[start + i] = (start + i) * GROUP + np.int64(spare[i] % np.uint64(GROUP))
+    minima, floors, bounds, holders = groups
+    bits, spare, counters = work
+    for group in range(maxima.size):
+        holders[group] = group
+    words_of(holders, maxima.size, GROUP_LEVEL, key, bits, spare, counters)
+    for group in range(minima.size):
+        minima[group] = excess(bits[group]) * IN_GROUP
+    for group in range(minima.size):
+        floors[group] = log2(minima[group])
+    for group in range(maxima.size):
+        holders[group] = group * GROUP + np.int64(spare[group] % np.uint64(GROUP))
     lead, best, token, size = 0, NONE, np.int64(-1), width(view)
     for group in range(maxima.size):
         i, noise = holders[group], floors[group]
@@ -87,94 +93,123 @@ def least_score(best, floor, scale):
 
 
 @kernel
-def open_block(stretch, first, floor, leaders, cut, scale, key, best, token, work):
-    """Race the ids of a block that may still win: its scores, its first id, its smallest noise and that one's id."""
-    ids, noise, bits, spare, counters = work[3], work[4], work[7], work[8], work[9]
-    least = max(cut[0], least_score(best, floor, scale)) if best > NONE else cut[0]
-    count = 0
-    for place in range(stretch.size):
-        if stretch[place] >= least:
-            i = first + place
-            bound = np.float64(stretch[place]) * scale - floor
-            if is_kept(stretch[place], i, cut) and not loses(bound, i, best, token):
-                ids[count] = i
-                count += 1
-    minimum, holder = leaders
+def settle(waiting, count, scale, key, best, token, work):
+    """Race ids whose block's smallest noise is known: work out their own."""
+    ids, scores, bases, holds, noise = waiting
+    bits, spare, counters = work
     words_of(ids, count, LEAF_LEVEL, key, bits, spare, counters)
-    for start in range(0, count, STEP):
-        for j in range(start, start + STEP):
-            noise[j] = minimum + excess(bits[j])
-        for j in range(start, min(start + STEP, count)):
-            noise[j] = minimum if ids[j] == holder else noise[j]
-        for j in range(start, start + STEP):
-            noise[j] = log2(noise[j])
+    size = padded(count)
+    own, base, word = noise[:size], bases[:size], bits[:size]
+    for j in range(size):
+        own[j] = base[j] + excess(word[j])
     for j in range(count):
-        arrival = np.float64(stretch[ids[j] - first]) * scale - noise[j]
+        own[j] = base[j] if holds[j] else own[j]
+    for j in range(size):
+        own[j] = log2(own[j])
+    for j in range(count):
+        arrival = scores[j] * scale - own[j]
         if arrival > best or (arrival == best and ids[j] < token) or token < 0:
             best, token = arrival, ids[j]
     return best, token
 
 
 @kernel
-def open_group(stretch, group, floor, leaders, cut, scale, key, best, token, work):
-    """Race the blocks of a group that may still win: its scores, its smallest noise and that one's id."""
-    peaks, blocks, holders, _, _, minima, floors, bits, spare, counters = work
-    minimum, holder = leaders
+def blocks_that_reach(stretch, group, least, blocks, reached):
+    """List the blocks of a group that have a score of at least ``least``, and which scores those are."""
     count = 0
-    for place in range(block_maxima(stretch, peaks)):
-        block = group * BLOCKS + place
-        bound = np.float64(peaks[place]) * scale - floor
-        if is_kept(peaks[place], block * BLOCK, cut) and not loses(bound, block * BLOCK, best, token):
-            blocks[count], peaks[count] = block, peaks[place]
+    for place in range((stretch.size + BLOCK - 1) // BLOCK):
+        low = reach(stretch, place * BLOCK, least)
+        high = reach(stretch, place * BLOCK + BLOCK // 2, least)
+        if low or high:
+            blocks[count], reached[2 * count], reached[2 * count + 1] = group * BLOCKS + place, low, high
             count += 1
-    words_of(blocks, count, BLOCK_LEVEL, key, bits, spare, counters)
-    for start in range(0, count, STEP):
-        for j in range(start, start + STEP):
-            minima[j] = minimum + excess(bits[j]) * IN_BLOCK
-        for j in range(start, min(start + STEP, count)):
-            holders[j] = blocks[j] * BLOCK + np.int64(spare[j] % np.uint64(BLOCK))
-            if blocks[j] == holder // BLOCK:
-                minima[j], holders[j] = minimum, holder
-        for j in range(start, start + STEP):
-            floors[j] = log2(minima[j]) - MARGIN
-    lead = 0
+    return count
+
+
+@kernel
+def open_group(stretch, group, floor, leaders, cut, scale, key, best, token, room):
+    """Race the ids of a group that may still win: its scores, its smallest noise and that one's id."""
+    blocks, reached, holders, minima, floors, waiting, work = room
+    ids, scores, bases, holds, _ = waiting
+    minimum, holder = leaders
+    least = max(cut[0], least_score(best, floor, scale)) if best > NONE else cut[0]
+    count = blocks_that_reach(stretch, group, least, blocks, reached)
+    if count == 0:
+        return best, token
+    words_of(blocks, count, BLOCK_LEVEL, key, work[0], work[1], work[2])
+    size = padded(count)
+    least_noise, low, word = minima[:size], floors[:size], work[0][:size]
+    for j in range(size):
+        least_noise[j] = minimum + excess(word[j]) * IN_BLOCK
     for j in range(count):
-        lead = j if np.float64(peaks[j]) * scale - floors[j] > np.float64(peaks[lead]) * scale - floors[lead] else lead
-    for turn in range(-1, count):
-        j = lead if turn < 0 else turn
-        if turn == lead or count == 0:
-            continue
-        bound = np.float64(peaks[j]) * scale - floors[j]
-        if not loses(bound, blocks[j] * BLOCK, best, token):
-            start = (blocks[j] - group * BLOCKS) * BLOCK
-            block, leader = stretch[start : min(start + BLOCK, stretch.size)], (minima[j], holders[j])
-            best, token = open_block(block, blocks[j] * BLOCK, floors[j], leader, cut, scale, key, best, token, work)
-    return best, token
+        # The id with the block's smallest noise: the group's own, or one that the hash names.
+        holders[j] = blocks[j] * BLOCK + np.int64(work[1][j] % np.uint64(BLOCK))
+        if blocks[j] == holder // BLOCK:
+            least_noise[j], holders[j] = minimum, holder
+    for j in range(size):
+        low[j] = log2(least_noise[j]) - MARGIN
+    listed = 0
+    for j in range(count):
+        for half in range(2):
+            word, first = reached[2 * j + half], blocks[j] * BLOCK + half * (BLOCK // 2)
+            while word:
+                i = first + lowest_bit(word)
+                word = np.uint32(word & np.uint32(word - np.uint32(1)))
+                score = stretch[i - group * GROUP]
+                bound = np.float64(score) * scale - floors[j]
+                if is_kept(score, i, cut) and not loses(bound, i, best, token):
+                    ids[listed], scores[listed], bases[listed] = i, np.float64(score), minima[j]
+                    holds[listed] = 1 if i == holders[j] else 0
+                    listed += 1
+        if listed > WAIT - BLOCK:
+            best, token = settle(waiting, listed, scale, key, best, token, work)
+            listed = 0
+    return settle(waiting, listed, scale, key, best, token, work)
+
+
+@kernel
+def room_of(numbers):
+    """Arrays for the race inside a group, cut out of one."""
+    whole, words, size, at = numbers.view(np.int64), numbers.view(np.uint64), WAIT + STEP, 3 * BLOCKS
+    reached = numbers[2 * BLOCKS : 3 * BLOCKS].view(np.uint32)
+    waiting = (
+        whole[at : at + size],
+        numbers[at + size : at + 2 * size],
+        numbers[at + 2 * size : at + 3 * size],
+        whole[at + 3 * size : at + 4 * size],
+        numbers[at + 4 * size : at + 5 * size],
+    )
+    at += 5 * size
+    work = (
+        words[at : at + size],
+        words[at + size : at + 2 * size],
+        numbers[at + 2 * size : at + 4 * size].view(np.uint32),
+    )
+    at += 4 * size
+    blocks, holders = whole[:BLOCKS], whole[BLOCKS : 2 * BLOCKS]
+    return blocks, reached, holders, numbers[at : at + BLOCKS], numbers[at + BLOCKS : at + 2 * BLOCKS], waiting, work
 
 
 @kernel
 def race(view, maxima, cut, scale, key):
     """Return the id that arrives first inside the cut; the row has a kept id."""
-    lanes = (maxima.size + LANES - 1) // LANES * LANES
-    minima, floors, bounds = np.empty(lanes), np.empty(lanes), np.empty(lanes)
-    holders = np.empty(lanes, np.int64)
-    work = (
-        np.empty(BLOCKS, np.float32),
-        np.zeros(BLOCKS, np.int64),
-        np.empty(BLOCKS, np.int64),
-        np.zeros(BLOCK + STEP, np.int64),
-        np.ones(BLOCK + STEP),
-        np.ones(BLOCKS),
-        np.empty(BLOCKS),
-        np.empty(BLOCK + STEP, np.uint64),
-        np.empty(BLOCK + STEP, np.uint64),
-        np.empty(4 * (BLOCK + STEP), np.uint32),
+    lanes = padded(maxima.size)
+    numbers = np.empty(8 * lanes + ROOM)
+    groups = (
+        numbers[:lanes],
+        numbers[lanes : 2 * lanes],
+        numbers[2 * lanes : 3 * lanes],
+        numbers[3 * lanes : 4 * lanes].view(np.int64),
     )
-    lead, best, token = arrivals_of_groups(view, maxima, cut, scale, key, minima, holders, floors, bounds)
+    words = numbers.view(np.uint64)
+    work = words[4 * lanes : 5 * lanes], words[5 * lanes : 6 * lanes], numbers[6 * lanes : 8 * lanes].view(np.uint32)
+    room = room_of(numbers[8 * lanes :])
+    minima, floors, bounds, holders = groups
+    lead, best, token = arrivals_of_groups(view, maxima, cut, scale, key, groups, work)
     for turn in range(-1, maxima.size):
         group = lead if turn < 0 else turn
         if turn == lead or bounds[group] == NONE or loses(bounds[group], group * GROUP, best, token):
             continue
         leaders, stretch = (minima[group], holders[group]), part(view, group)
-        best, token = open_group(stretch, group, floors[group], leaders, cut, scale, key, best, token, work)
+        best, token = open_group(stretch, group, floors[group], leaders, cut, scale, key, best, token, room)
     return token

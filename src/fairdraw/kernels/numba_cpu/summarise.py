@@ -13,10 +13,11 @@ from fairdraw.kernels.fingerprint import FACTOR, WEIGHTS
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.memory import all_or_none, mask_out
 from fairdraw.kernels.slots import BFLOAT16, FLOAT32
-from fairdraw.streams.noise import BLOCK, GROUP
+from fairdraw.streams.noise import GROUP
 
-LEAST, MOST = np.int32(-(2**31)), np.int32(2**31 - 1)
-ZERO, NONE = np.float32(0), np.float32(-np.inf)
+ZERO = np.float32(0)
+STALE = np.uint8(1)
+"""Of a group: its scores are not those in memory, and still to be worked out."""
 INFINITY, INFINITY_16, INFINITY_B16 = 0x7F800000, 0x7C00, 0x7F80
 """Bits of +inf in a float32, a float16 and a bfloat16."""
 HIDDEN, HIDDEN_16, HIDDEN_B16 = np.int32(0x7F800000 - 2**31), np.int16(0x7C00 - 2**15), np.int16(0x7F80 - 2**15)
@@ -48,15 +49,6 @@ def float_of(bits, kind):
 
 
 @kernel
-def largest(bits):
-    """The largest float of a stretch, given as int32 bits; 0.0 for -0.0."""
-    high, low = LEAST, MOST
-    for i in range(bits.size):
-        high, low = max(high, bits[i]), min(low, bits[i])
-    return np.float32(np.int32(high if high >= np.int32(0) else low).view(np.float32) + ZERO)
-
-
-@kernel
 def weighed(shorts):
     """What the entries of a group add to a row's fingerprint (see `fairdraw.kernels.fingerprint`)."""
     total = np.int32(0)
@@ -68,41 +60,37 @@ def weighed(shorts):
 @kernel
 def extremes(bits, unsigned):
     """Largest and smallest bits as signed numbers, and the largest as unsigned ones."""
+    to_unsigned = unsigned.dtype.type
     high, low, far = bits[0], bits[0], unsigned[0]
     for i in range(bits.size):
         high, low = max(high, bits[i]), min(low, bits[i])
-        far = max(far, unsigned[i])
+        far = max(far, to_unsigned(bits[i]))
     return high, low, far
 
 
 @kernel
-def read_bits(bits, unsigned, shorts, kind, infinity, hidden, words, maxima):
+def read_bits(bits, unsigned, kind, infinity, hidden, words, state, maxima):
     """Fill the maxima of the groups; return whether a NaN or +inf is among the entries, and their fingerprint.
 
-    The entries come as signed, unsigned and 16-bit integers.  A mask hides some from the maxima, but not what is
-    wrong with them.
+    The entries come as signed and unsigned integers.  A mask hides some from the maxima, but not what is wrong with
+    them; a group where it does so is STALE.
     """
-    shown, share = np.empty(GROUP, bits.dtype), GROUP * (shorts.size // bits.size)
+    shorts = bits.view(np.int16)
+    shown, share = np.empty(GROUP if words.size else 0, bits.dtype), GROUP * (shorts.size // bits.size)
     broken, fingerprint = False, np.uint64(0)
     for group in range(maxima.size):
         first, stop = group * GROUP, min(group * GROUP + GROUP, bits.size)
-        high, low, far = extremes(bits[first:stop], unsigned[first:stop])
+        high, low, far = extremes(bits[first:stop], unsigned)
         broken = broken or np.int64(high) >= infinity or np.int64(far) > infinity + SIGN_OF[kind]
         sum_of_group = weighed(shorts[group * share : min(group * share + share, shorts.size)])
         fingerprint = fingerprint * FACTOR_WORD + sum_of_group
-        allowed = all_or_none(words, first, stop) if words.size else 1
-        if allowed == 2:
-            mask_out(bits[first:stop], words, first, shown, hidden)
-            high, low, far = extremes(shown[: stop - first], unsigned[first:stop])
-        maxima[group] = float_of(high if high >= 0 else low, kind) if allowed else NONE
+        if words.size:
+            allowed = all_or_none(words, first, stop)
+            if allowed != 1:
+                state[group] = STALE
+                high = low = hidden
+            if allowed == 2:
+                mask_out(bits[first:stop], words, first, shown, hidden)
+                high, low, _ = extremes(shown[: stop - first], unsigned)
+        maxima[group] = float_of(high if high >= 0 else low, kind)
     return broken, np.int64(fingerprint)
-
-
-@kernel
-def block_maxima(stretch, maxima):
-    """Fill the maxima of the blocks of a group; return how many blocks there are."""
-    bits = stretch.view(np.int32)
-    count = (bits.size + BLOCK - 1) // BLOCK
-    for block in range(count):
-        maxima[block] = largest(bits[block * BLOCK : min(block * BLOCK + BLOCK, bits.size)])
-    return count

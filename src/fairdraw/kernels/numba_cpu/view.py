@@ -12,13 +12,13 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.memory import is_allowed, mask_out
-from fairdraw.kernels.numba_cpu.summarise import widen
-from fairdraw.kernels.slots import DIVIDE, FLOAT32, MULTIPLY
+from fairdraw.kernels.numba_cpu.summarise import STALE, widen
+from fairdraw.kernels.slots import BFLOAT16, DIVIDE, FLOAT16, FLOAT32, MULTIPLY
 from fairdraw.streams.noise import GROUP
 
 NONE = np.float32(-np.inf)
-PLAIN, STALE, READY = np.uint8(0), np.uint8(1), np.uint8(2)
-"""Of a group: read where it lies; still to be worked out; in the scratch memory."""
+PLAIN, READY = np.uint8(0), np.uint8(2)
+"""Of a group: read where it lies; in the scratch memory; or STALE."""
 
 View = namedtuple("View", "row halves kind words scale factor state scratch heads following ids values")
 """``row`` is float32, or empty where ``halves`` has a half type's bits.  ``scale`` is DIVIDE, MULTIPLY or 0.  ``heads``
@@ -85,22 +85,31 @@ def part(view, group):
 
 
 @kernel
+def widen_all(halves, kind, target):
+    """Widen a stretch of a half type."""
+    if kind == BFLOAT16:
+        for i in range(halves.size):
+            target[i] = widen(halves[i], BFLOAT16)
+    else:
+        for i in range(halves.size):
+            target[i] = widen(halves[i], FLOAT16)
+
+
+@kernel
 def work_out(view, group, first, target):
     """Fill in the scores of a group."""
     if view.kind == FLOAT32:
-        for i in range(target.size):
-            target[i] = view.row[first + i]
+        target[:] = view.row[first : first + target.size]
     else:
-        for i in range(target.size):
-            target[i] = widen(view.halves[first + i], view.kind)
+        widen_all(view.halves[first : first + target.size], view.kind, target)
     if view.words.size:
         mask_out(target, view.words, first, target, NONE)
     if view.scale == DIVIDE:
         for i in range(target.size):
-            target[i] = target[i] / view.factor
+            target[i] /= view.factor
     elif view.scale == MULTIPLY:
         for i in range(target.size):
-            target[i] = target[i] * view.factor
+            target[i] *= view.factor
     if view.heads.size:
         edit = view.heads[group]
         while edit >= 0:
