@@ -297,7 +297,8 @@ def _draw(asked: Sequence[tuple[Generation, Asked | Exception | None]]) -> list[
     for index, (text, row) in enumerate(asked):
         if not isinstance(row, Asked):
             continue
-        if text.needs_own_draw:
+        # A stage that remembers has no kernel, so nothing is gained by drawing it with the others.
+        if text.needs_own_draw or row.text.memory is not None:
             drawn[index] = _attempt(text.draw, row)
         else:
             together.append((index, text, row))
@@ -318,8 +319,8 @@ def _sample(together: Sequence[tuple[int, Generation, Asked]]) -> list[int | Non
         sample_indices=[text.sample_index for _, text, _ in together],
         histories=[row.text.history for _, _, row in together],
         masks=[row.mask for _, _, row in together],
-        memories=[row.text.memory for _, _, row in together],
         on_error="return",
+        report="tokens",
     )
     return [int(token) if ok else None for token, ok in zip(batch.tokens, batch.ok, strict=True)]
 

@@ -135,7 +135,9 @@ def start(
     if isinstance(model, str):
         raise ParameterError("model", model, "a loaded model", f"load_model({model!r})")
     if plan.limits.n != 1:
-        raise ParameterError("n", plan.limits.n, "1 here", "generate once for each sample_index")
+        raise ParameterError(
+            "n", plan.limits.n, "1 here", "generate_many writes them all, or generate one for each sample_index"
+        )
     chosen = seed if seed is not None else plan.limits.seed
     chosen = secrets.randbits(64) if chosen is None else require("seed", chosen, SEED)
     ids = encode_prompt(model, prompt)
