@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fairdraw as fd
 from fairdraw.constraints.choice import Choice
+from fairdraw.draws import Greedy
 from fairdraw.generation.beam_search import beam_search
 from fairdraw.generation.beams import (
     Beams,
@@ -161,6 +162,15 @@ def test_an_end_behind_the_first_width_candidates_counts_for_vllm_alone():
         assert (running.tokens.tolist(), ending.tokens.tolist()) == ([0, 1], tokens)
 
 
+def test_so_many_candidates_are_looked_at_that_the_width_runs_on_past_several_ends():
+    """Three ends take the first three places of each beam."""
+    totals = np.log([[0.3, 0.25, 0.2, 0.15, 0.1], [0.3, 0.25, 0.2, 0.15, 0.1]])
+    found = continuations(Beams(width=2), totals, 3)
+    running, ending = part(Beams(width=2), found, found.tokens < 3)
+    assert list(zip(running.parents.tolist(), running.tokens.tolist(), strict=True)) == [(0, 3), (1, 3)]
+    assert list(zip(ending.parents.tolist(), ending.tokens.tolist(), strict=True)) == [(0, 0), (1, 0)]
+
+
 @pytest.mark.parametrize(
     ("length", "end", "value"),
     [
@@ -298,6 +308,15 @@ def test_the_end_token_is_not_shown_and_no_text_ends_before_min_tokens():
     plan = fd.Plan.resolve({"min_tokens": 2, "stop_token_ids": [2]}, facts=facts)
     best = beam_search(model, [1], plan, Beams(width=2, sequences=1), max_tokens=5).texts
     assert [(text.text, text.tokens, text.finish_reason) for text in best] == [("yeye", (1, 1, 0), "stop")]
+
+
+def test_without_a_stage_that_forbids_it_an_early_end_is_a_token_like_any_other_as_in_generate():
+    model = ScriptedModel(law=lambda tokens: [3.0, 1.0, 0.0], texts=TEXTS[:3], ends=(0,))
+    plan = fd.Plan.of(draw=Greedy(), limits=fd.Limits(min_tokens=2))
+    (found,) = beam_search(model, [1], plan, Beams(width=1), max_tokens=5).texts
+    alone = fd.generate(model, [1], plan, seed=1, max_tokens=5)
+    assert found.tokens == alone.tokens == (0, 0, 0)
+    assert (found.text, found.finish_reason) == (alone.text, alone.finish_reason)
 
 
 def test_max_tokens_0_gives_one_empty_text():

@@ -167,6 +167,8 @@ def test_a_text_whose_probability_is_no_float_still_races():
     assert [text.logprob for text in found] == pytest.approx([-400 * math.log(8)] * 2)
     assert math.isfinite(found[1].score)
     assert found[0].score >= found[1].score
+    (begun,) = stochastic_beams(model, [0], PLAIN, count=1, seed=1, max_tokens=1).texts
+    assert found[0].score == begun.score
 
 
 def test_under_a_constraint_the_texts_that_it_allows_come_once_each():
