@@ -19,7 +19,8 @@ pytestmark = pytest.mark.engines
 VOCAB = 24
 PROMPTS = ((3, 7, 11), (5,), (1, 2, 3, 4, 5, 6), (20, 20, 9, 13))
 SETTINGS = (
-    {"num_beams": 2, "max_new_tokens": 6, "eos_token_id": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "num_return_sequences": 2},
+    {"num_beams": 5, "max_new_tokens": 6, "eos_token_id": [*range(16)], "early_stopping": "never",
+     "num_return_sequences": 5},
     {"num_beams": 3, "max_new_tokens": 8, "eos_token_id": [0], "early_stopping": True, "num_return_sequences": 3},
     {"num_beams": 4, "max_new_tokens": 8, "eos_token_id": [0, 1, 2], "num_return_sequences": 2},
     {"num_beams": 4, "max_new_tokens": 8, "eos_token_id": [0, 1], "early_stopping": "never", "length_penalty": 2.0,
