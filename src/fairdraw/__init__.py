@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fairdraw.generation.speculation.settings import Speculation
     from fairdraw.generation.stochastic_beams import stochastic_beams
     from fairdraw.models.loading import load as load_model
+    from fairdraw.translation.translating import Translation, translate
     from fairdraw.verify.comparison import Comparison, compare
     from fairdraw.verify.redrawing import Redrawing, redraw
 
@@ -66,6 +67,7 @@ __all__ = [
     "Scored",
     "ShardedDrawn",
     "Speculation",
+    "Translation",
     "UnavailableError",
     "Weights",
     "arrivals",
@@ -83,6 +85,7 @@ __all__ = [
     "sample_sharded",
     "score",
     "stochastic_beams",
+    "translate",
 ]
 
 # Text, models and verification are loaded when they are first asked for: whoever only draws waits for none of them.
@@ -101,6 +104,7 @@ _LATER = {
     "RequestBatch": ("fairdraw.generation.batch", "RequestBatch"),
     "Scored": ("fairdraw.generation.scored", "Scored"),
     "Speculation": ("fairdraw.generation.speculation.settings", "Speculation"),
+    "Translation": ("fairdraw.translation.translating", "Translation"),
     "beam_search": ("fairdraw.generation.beam_search", "beam_search"),
     "compare": ("fairdraw.verify.comparison", "compare"),
     "generate": ("fairdraw.generation.loop", "generate"),
@@ -109,6 +113,7 @@ _LATER = {
     "redraw": ("fairdraw.verify.redrawing", "redraw"),
     "score": ("fairdraw.generation.scoring", "score"),
     "stochastic_beams": ("fairdraw.generation.stochastic_beams", "stochastic_beams"),
+    "translate": ("fairdraw.translation.translating", "translate"),
 }
 
 

@@ -19,6 +19,7 @@ from fairdraw.cli.inputs import Source
 from fairdraw.cli.redraw import redraw_command
 from fairdraw.cli.score import ScoreFlags, score_command
 from fairdraw.cli.speculation import SpeculationFlags
+from fairdraw.cli.translate import translate_command
 from fairdraw.cli.warmup import warmup_command
 from fairdraw.dialects import DIALECTS
 from fairdraw.logprobs import Meaning
@@ -141,6 +142,29 @@ def compare(
         Seed of these draws; both plans use the same noise.
     """
     return compare_command(plan_a, plan_b, source, draws=draws, seed=seed, as_json=as_json)
+
+
+@app.command
+def translate(
+    plan: str,
+    /,
+    *,
+    to: str,
+    source: Rows = Source(),  # noqa: B008
+    as_json: Json = False,
+) -> int:
+    """Say what a plan is in another engine's own parameters: exactly, by an identity, nearly, or not at all.
+
+    Exit code: 0 exact, 1 row-dependent, 2 a failure, 3 impossible.
+
+    Parameters
+    ----------
+    plan
+        A plan as text: "transformers: do_sample=true temperature=0.7".
+    to
+        ``engine`` or ``engine@version``. Where nothing is exact, rows (--logits) say how near it comes.
+    """
+    return translate_command(plan, source, to=to, as_json=as_json)
 
 
 @app.command

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cyclopts import CycloptsError
 
 FAILURE, USAGE, INTERRUPTED = 1, 2, 130
-COMMANDS = ("generate", "explain", "compare", "redraw", "score", "bench", "dialects", "warmup")
+COMMANDS = ("generate", "explain", "compare", "translate", "redraw", "score", "bench", "dialects", "warmup")
 
 
 def main() -> None:
