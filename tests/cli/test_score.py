@@ -50,6 +50,8 @@ def test_a_table_of_tokens_and_what_they_add_up_to(score):
         ["3", "␣", "-1.3863", "2", "2.00"],
         ["4", "i", "-2.0794", "3", "3.00"],
     ]
+    # 4 of the 20 bits that fill 16 characters.
+    assert lines[4].split()[5] == "███▎"
     # 11 bits over 4 tokens of one byte each.
     assert lines[-1] == "log-likelihood -7.6246 nats, 4 tokens, perplexity 6.7272, 2.7500 bits per byte"
     assert ran.err == "raw: the model's own row | toy | 1 token before the first scored one\n"
@@ -114,6 +116,7 @@ def test_a_prompt_of_plain_text_is_followed_and_not_scored(score):
         (("hi h", "--plan", "fairdraw: top_q=1"), "top_q"),
         (("hi h", "--meaning", "processed"), "meaning must be raw without a plan"),
         (("hi h", "--window", "9"), "window must be"),
+        (("hi h", "--window", "2", "--stride", "3"), "stride must be"),
         (("hi h", "--named", "5"), "named must be token ids in 0..4, got 5"),
         (("h",), "text must be at least 2 tokens, got '1 token'"),
         (("",), "text must be at least 2 tokens, got '0 tokens'"),
