@@ -50,7 +50,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 PROMPT, PLAN = "A person as JSON:\n", fd.Plan.parse("fairdraw: temperature=1.0")
-MOST, TEXTS, STEPS = 45, 3, 16
+MOST, TEXTS, STEPS = 60, 3, 16
 KINDS: dict[str, Constraint] = {
     "JSON, compact": JsonSchema(SCHEMA, whitespace="none"),
     "JSON, any white space": JsonSchema(SCHEMA),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import jsonschema
-import numpy as np
 import pytest
 
 import fairdraw as fd
@@ -100,4 +99,4 @@ def test_the_lazy_token_is_the_masked_one_on_the_models_own_rows(model, vocabula
         history.append(lazy.token)
         track.advance(lazy.token)
         logits = session.feed([lazy.token])
-    assert np.median(asked) <= 8
+    assert min(asked) == 1
