@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from fairdraw.dialects.base import Dialect
 from fairdraw.draws import DRAWS
 from fairdraw.plan_format import plain_value
 from fairdraw.stages import STAGES
+from fairdraw.verify.switches import GROUPS, Switches, all_switches, heading
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 HEADER = "<!-- Written by scripts/generate_docs.py from the code; edit the code. -->\n\n"
@@ -72,10 +74,36 @@ def stages_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def matrix_page() -> str:
+    """Rows engines, columns the switches in which they differ."""
+    meanings = {field.name: meaning for field, meaning in zip(fields(Switches), _field_meanings(Switches), strict=True)}
+    parts = [HEADER + "# The matrix", (inspect.getdoc(Switches) or "").replace("\n", " ")]
+    for title, names in GROUPS.items():
+        parts.append(f"## {title[0].upper()}{title[1:]}")
+        told = [f"- {heading(name)}: {meanings[name]}" for name in names if meanings[name]]
+        parts += ["\n".join(told)] if told else []
+        headings = ("engine", *(heading(name) for name in names))
+        parts.append(table(headings, [(r.engine, *(getattr(r, name) for name in names)) for r in all_switches()]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _field_meanings(kind: type) -> list[str]:
+    """The sentence under each field of a dataclass; "" where there is none."""
+    body = ast.parse(inspect.getsource(kind)).body[0].body  # type: ignore[attr-defined]
+    meanings: list[str] = []
+    for node in body:
+        if isinstance(node, ast.AnnAssign):
+            meanings.append("")
+        elif meanings and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            meanings[-1] = " ".join(str(node.value.value).split())
+    return meanings
+
+
 def main() -> int:
     """Write the pages, or compare them."""
     stale = []
-    for name, text in (("dialects.md", dialects_page()), ("stages.md", stages_page())):
+    pages = (("dialects.md", dialects_page()), ("stages.md", stages_page()), ("matrix.md", matrix_page()))
+    for name, text in pages:
         path = DOCS / name
         if "--check" not in sys.argv:
             path.write_text(text, encoding="utf-8")

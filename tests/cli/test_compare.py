@@ -166,3 +166,35 @@ def test_short_draws_say_nothing(monkeypatch, capsys):
     monkeypatch.setattr(module.time, "monotonic", lambda: next(clock))
     module._told(lambda done: None, 100)(50)
     assert capsys.readouterr().err == ""
+
+
+def test_all_compares_every_engine_and_writes_a_page(cli, golden_row, tmp_path):
+    html = tmp_path / "page.html"
+    ran = cli("compare", "--all", "top_k=3 top_p=0.75", "--logits", golden_row, "--html", str(html))
+    assert ran.code == 1
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert any(line[1:2] == ["candle@0.11"] and "0.19" in line for line in lines)
+    assert "nano_vllm: no law for this request: top_k must be unset for nano_vllm" in ran.out
+    assert html.read_text(encoding="utf-8").startswith("<!doctype html>")
+    data = json.loads(cli("compare", "--all", "top_k=3 top_p=0.75", "--logits", golden_row, "--json").out)
+    assert {"mlx_lm@0.32", "candle@0.11", "sglang@0.5.23"} in [set(group) for group in data["groups"]]
+    assert len(data["mean_total_variation"]) == len(data["engines"])
+
+
+def test_all_exits_with_0_where_every_engine_has_one_law(cli, tmp_path):
+    np.save(tmp_path / "sure.npy", np.float32([90.0, 0.0, 0.0]))
+    ran = cli("compare", "--all", "temperature=0.5", "--logits", str(tmp_path / "sure.npy"))
+    assert ran.code == 0
+
+
+def test_mistakes_with_all_are_sentences(cli, golden_row):
+    for arguments, words in (
+        (("--all", "topk=3"), "--all has no parameter 'topk'\nhint: did you mean 'top_k'?"),
+        (("--all", "vllm: top_k=3"), "--all must be parameters without an engine"),
+        ((HF, "--all", "top_k=3"), "--all cannot be combined with a plan"),
+        ((HF,), "compare needs two plans"),
+        ((HF, CANDLE, "--html", "x.html"), "--html needs --all"),
+    ):
+        ran = cli("compare", *arguments, "--logits", golden_row)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith(f"fairdraw: {words}")

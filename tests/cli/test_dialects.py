@@ -51,3 +51,13 @@ def test_an_unknown_name_is_refused_with_the_nearest(cli):
     ran = cli("dialects", "transfomers")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "fairdraw: no dialect is called 'transfomers'\nhint: did you mean 'transformers'?\n"
+
+
+def test_the_matrix_shows_in_which_switches_engines_differ(cli):
+    out = cli("dialects", "--matrix").out
+    lines = [line.split() for line in out.splitlines()]
+    assert ["transformers@5.24", "all", "inclusive", "current", "any", "inclusive"] in lines
+    assert ["mistral_rs@0.9", "any", "inclusive", "current", "any", "strict"] in lines
+    one = json.loads(cli("dialects", "candle", "--matrix", "--json").out)["matrix"]
+    assert [row["engine"] for row in one][-1] == "candle@0.11 GumbelSoftmax"
+    assert {row["engine"].partition(" ")[0] for row in one} == {"candle@0.11"}

@@ -11,7 +11,7 @@ from fairdraw.cli.beams import BeamFlags
 from fairdraw.cli.bench import Bench, bench_command
 from fairdraw.cli.compare import compare_command
 from fairdraw.cli.constraints import ConstraintFlags
-from fairdraw.cli.dialects import dialects_command
+from fairdraw.cli.dialects import dialects_command, matrix_command
 from fairdraw.cli.explain import explain_command
 from fairdraw.cli.flags import GENERAL, TEXT, WHOLE, SamplingFlags
 from fairdraw.cli.generate import generate_command
@@ -117,16 +117,18 @@ def explain(
 
 @app.command
 def compare(
-    plan_a: str,
-    plan_b: str,
+    plan_a: str | None = None,
+    plan_b: str | None = None,
     /,
     *,
+    everywhere: Annotated[str | None, Parameter(name="--all")] = None,
     source: Rows = Source(),  # noqa: B008
     draws: Int = 0,
     seed: Int = 0,
+    html: str | None = None,
     as_json: Json = False,
 ) -> int:
-    """Say whether two plans sample from the same law on these rows, and if not, why.
+    """Say whether two plans sample from the same law on these rows, and if not, why; or compare every engine.
 
     Exit code: 0 same, 1 differ, 2 a failure, 3 could not tell.
 
@@ -136,12 +138,18 @@ def compare(
         A plan as text.
     plan_b
         Another.
+    everywhere
+        Parameters instead of two plans: how far apart every two engines are at "temperature=0.7 top_k=40".
     draws
         Also draw this many tokens from each plan, and test them.
     seed
         Seed of these draws; both plans use the same noise.
+    html
+        With --all: also write one self-contained page with a plot to this file.
     """
-    return compare_command(plan_a, plan_b, source, draws=draws, seed=seed, as_json=as_json)
+    return compare_command(
+        plan_a, plan_b, source, everywhere=everywhere, html=html, draws=draws, seed=seed, as_json=as_json
+    )
 
 
 @app.command
@@ -224,15 +232,23 @@ def bench(
 
 
 @app.command
-def dialects(engine: str | None = None, /, *, as_json: Json = False) -> int:
+def dialects(
+    engine: str | None = None,
+    /,
+    *,
+    matrix: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    as_json: Json = False,
+) -> int:
     """List the engines whose sampling is known exactly, or the parameters of one.
 
     Parameters
     ----------
     engine
         ``engine`` or ``engine@version``: show its variants, parameters, defaults and off values.
+    matrix
+        Show in which switches the engines differ: order, ties, boundaries, special values, penalties.
     """
-    return dialects_command(engine, as_json=as_json)
+    return matrix_command(engine, as_json=as_json) if matrix else dialects_command(engine, as_json=as_json)
 
 
 @app.command

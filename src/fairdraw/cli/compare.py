@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.arrays import as_logits
+from fairdraw.cli.compare_all import compare_all_command
 from fairdraw.cli.explain import listed, token_text
 from fairdraw.cli.inputs import Rows, Source, parse_plan
 from fairdraw.cli.output import Kind, number, percent, print_json, print_table, say, words
@@ -26,12 +27,33 @@ _PATIENCE_SECONDS = 10.0
 """Whoever waits longer is told so."""
 
 
-def compare_command(plan_a: str, plan_b: str, source: Source, *, draws: int, seed: int, as_json: bool) -> int:
-    """Compare on every row; print one table for one row, a line a row for several."""
+def compare_command(
+    plan_a: str | None,
+    plan_b: str | None,
+    source: Source,
+    *,
+    draws: int,
+    seed: int,
+    as_json: bool,
+    everywhere: str | None = None,
+    html: str | None = None,
+) -> int:
+    """Compare on every row; print one table for one row, a line a row for several; or compare every engine."""
     draws = int(require("--draws", draws, Whole(0, COUNTER.high)))  # type: ignore[call-overload]
     seed = int(require("--seed", seed, SEED))  # type: ignore[call-overload]
     if source.logits is None and source.prompt is None:
         raise PlanError("compare needs rows", "--logits FILE, or --prompt TEXT for the row that the model gives")
+    if everywhere is not None:
+        if plan_a is not None or draws:
+            other = "--draws" if draws else "a plan"
+            raise PlanError(f"--all cannot be combined with {other}", "it compares every engine")
+        rows = source.rows(source.load_model())
+        assert rows is not None
+        return compare_all_command(everywhere, rows, html=html, as_json=as_json)
+    if plan_a is None or plan_b is None:
+        raise PlanError("compare needs two plans", 'or --all "temperature=0.7 top_k=40" for every engine')
+    if html is not None:
+        raise PlanError("--html needs --all", "a page shows every engine")
     loaded = source.load_model()
     a, b = (parse_plan(text, loaded) for text in (plan_a, plan_b))
     rows = source.rows(loaded)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from fairdraw.cli.output import Kind, print_json, print_table, say, shown, words
 from fairdraw.dialects import DIALECTS
 from fairdraw.dialects.base import Dialect
 from fairdraw.dialects.finding import find_dialect
 from fairdraw.plan_format import plain_value
+from fairdraw.verify.switches import GROUPS, all_switches, heading
 
 
 def dialects_command(engine: str | None, *, as_json: bool) -> int:
@@ -19,6 +22,19 @@ def dialects_command(engine: str | None, *, as_json: bool) -> int:
     rows = [(name, _variants(dialect), dialect.summary) for name, dialect in DIALECTS.items()]
     print_table("", [("dialect", "left"), ("variants", "wrap"), ("in one line", "wrap")], rows)
     words("fairdraw dialects NAME shows its parameters")
+    return 0
+
+
+def matrix_command(engine: str | None, *, as_json: bool) -> int:
+    """Print in which switches the engines differ, or those of one engine."""
+    chosen = find_dialect(engine).engine if engine is not None else None
+    rows = [row for row in all_switches() if chosen in (None, row.engine.partition(" ")[0].partition("@")[0])]
+    if as_json:
+        print_json({"matrix": [asdict(row) for row in rows]})
+        return 0
+    for title, names in GROUPS.items():
+        columns: list[tuple[str, Kind]] = [("engine", "left"), *((heading(name), "wrap") for name in names)]
+        print_table(title, columns, [(row.engine, *(getattr(row, name) for name in names)) for row in rows])
     return 0
 
 
