@@ -60,14 +60,28 @@ def as_words(mask: object, vocab: int) -> Words:
     words: NDArray[Any] = np.array(mask.words if isinstance(mask, PackedMask) else mask)
     if words.ndim != 1 or words.dtype not in (np.dtype(np.int32), np.dtype(np.uint32)):
         raise ParameterError("mask", f"shape {words.shape} of {words.dtype}", "int32 words on one axis")
-    need = -(-vocab // LANES)
+    need = words_for(vocab)
     if words.size > need or (words.size < need and beyond == "error"):
         hint = 'PackedMask(words=..., beyond="forbid") forbids the ids behind the mask' if words.size < need else ""
         raise ParameterError("mask", words.size, f"{need} words for {vocab} ids", hint)
     words = words.view(np.int32)
-    if words.size == need and vocab % LANES and int(words[-1]) & 0xFFFFFFFF >> (vocab % LANES) << (vocab % LANES):
-        raise ParameterError("mask", "an id behind the row", f"for ids in 0..{vocab - 1}", "the logits row ends there")
+    behind = (int(words[-1]) & 0xFFFFFFFF) >> (vocab % LANES) if words.size == need and vocab % LANES else 0
+    if behind:
+        first = vocab + (behind & -behind).bit_length() - 1
+        hint = "the logits row ends there"
+        raise ParameterError("mask", f"id {first} allowed", f"for ids in 0..{vocab - 1}", hint)
     return words
+
+
+def words_for(vocab: int) -> int:
+    """How many words hold a bit for each id.
+
+    Examples
+    --------
+    >>> [words_for(vocab) for vocab in (0, 1, 32, 33)]
+    [0, 1, 1, 2]
+    """
+    return -(-vocab // LANES)
 
 
 def pack(allowed: NDArray[np.bool_]) -> Words:
@@ -78,7 +92,7 @@ def pack(allowed: NDArray[np.bool_]) -> Words:
     >>> pack(np.array([True, False, True])).tolist()
     [5]
     """
-    words = np.zeros(-(-allowed.size // LANES), "<i4")
+    words = np.zeros(words_for(allowed.size), "<i4")
     bits = np.packbits(allowed, bitorder="little")
     words.view(np.uint8)[: bits.size] = bits
     return words.astype(np.int32, copy=False)

@@ -15,7 +15,6 @@ from constraints.toys import toy, vocabularies
 from fairdraw.constraints.all_of import AllOf
 from fairdraw.constraints.allowed_ids import AllowedIds
 from fairdraw.constraints.bad_words import BadWords
-from fairdraw.constraints.bitmask import unpack
 from fairdraw.constraints.choice import Choice
 from fairdraw.constraints.grammar import Grammar
 from fairdraw.constraints.json_schema import JsonSchema
@@ -24,6 +23,7 @@ from fairdraw.constraints.reading import KINDS, from_json
 from fairdraw.constraints.regex import Regex
 from fairdraw.constraints.tracking import Track
 from fairdraw.constraints.vocabulary import Vocabulary
+from fairdraw.packed_masks import unpack
 
 LONGEST = 5
 PATTERNS = ("(ab|b)c?", "a{1,3}b", "(a|ab)(c|bcd)", "[abc]{2,4}", "(aa|b)*c", "a?b?c?d", "(ab){1,2}|abcd")

@@ -9,13 +9,13 @@ import pytest
 
 import fairdraw as fd
 from fairdraw.constraints.bad_words import BadWords
-from fairdraw.constraints.bitmask import unpack
 from fairdraw.constraints.json_schema import JsonSchema
 from fairdraw.constraints.lazy import draw_lazily
 from fairdraw.constraints.tracking import Track
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.generation.loop import generate
 from fairdraw.models import load
+from fairdraw.packed_masks import unpack
 
 pytestmark = pytest.mark.model
 

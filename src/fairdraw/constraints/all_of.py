@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairdraw.constraints.bitmask import Words, words_for
 from fairdraw.constraints.protocol import Constraint, State
 from fairdraw.constraints.states import refused
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.errors import ParameterError
+from fairdraw.packed_masks import Words, words_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairdraw.constraints.bitmask import Words, allows, from_ids
+from fairdraw.constraints.bitmask import allows, from_ids
 from fairdraw.constraints.states import Ended, refused
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.domains import TokenIds, require
 from fairdraw.errors import ParameterError
+from fairdraw.packed_masks import Words
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ from typing import Literal
 
 import numpy as np
 
-from fairdraw.constraints.bitmask import Words, allows, from_ids
+from fairdraw.constraints.bitmask import allows, from_ids
 from fairdraw.constraints.choice import as_bytes
 from fairdraw.constraints.states import Ended, refused
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.domains import Choice, require
 from fairdraw.errors import ParameterError
+from fairdraw.packed_masks import Words
 
 
 def spellings_of(word: str) -> tuple[str, ...]:

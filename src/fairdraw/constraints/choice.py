@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairdraw.constraints.bitmask import Words, from_ids
+from fairdraw.constraints.bitmask import from_ids
 from fairdraw.constraints.states import Ended, refused
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.errors import ParameterError
+from fairdraw.packed_masks import Words
 
 
 @dataclass(frozen=True, slots=True)

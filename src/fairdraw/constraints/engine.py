@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairdraw.constraints.bitmask import Words, allows, widened, words_for
+from fairdraw.constraints.bitmask import allows, widened
 from fairdraw.constraints.states import Ended, refused
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.errors import ParameterError, UnavailableError
+from fairdraw.packed_masks import Words, words_for
 
 if TYPE_CHECKING:
     from llguidance import LLMatcher, LLTokenizer

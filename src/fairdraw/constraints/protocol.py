@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from fairdraw.constraints.bitmask import Words
+from fairdraw.packed_masks import Words
 
 if TYPE_CHECKING:
     from fairdraw.constraints.vocabulary import Vocabulary

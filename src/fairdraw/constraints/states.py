@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairdraw.constraints.bitmask import Words, allows
+from fairdraw.constraints.bitmask import allows
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.errors import ParameterError
+from fairdraw.packed_masks import Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

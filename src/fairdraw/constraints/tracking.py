@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.constraints.bitmask import unpack
 from fairdraw.constraints.protocol import Constraint, State
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.domains import Whole, require
 from fairdraw.errors import LogitsError
+from fairdraw.packed_masks import as_words, unpack
 
 
 class Track:
@@ -87,7 +87,8 @@ class Track:
         LogitsError
             None is allowed; the message names the constraint, the step, and what each part allows by itself.
         """
-        mask = unpack(self.state.mask(), self.vocabulary.width)
+        width = self.vocabulary.width
+        mask = unpack(as_words(self.state.mask(), width), width)
         if not mask.any():
             raise self.nothing_allowed()
         return mask

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairdraw.constraints.bitmask import Words, from_ids, pack
+from fairdraw.constraints.bitmask import from_ids
 from fairdraw.errors import ParameterError
+from fairdraw.packed_masks import Words, pack
 
 if TYPE_CHECKING:
     from fairdraw.context import ModelFacts
