@@ -11,6 +11,7 @@ from fairdraw.errors import FairdrawError, LogitsError, ParameterError, PlanErro
 from fairdraw.history import History
 from fairdraw.limits import Limits
 from fairdraw.logprobs import logprobs
+from fairdraw.packed_masks import PackedMask
 from fairdraw.params import SamplingParams
 from fairdraw.plan import Plan
 from fairdraw.sampling import Drawn, law, sample, sample_many
@@ -56,6 +57,7 @@ __all__ = [
     "ModelDraft",
     "ModelFacts",
     "News",
+    "PackedMask",
     "ParameterError",
     "Plan",
     "PlanError",
