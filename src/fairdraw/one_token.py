@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -157,7 +158,7 @@ def _by_kernel(
 ) -> Drawn | None:
     """The same by a kernel, or None where NumPy has to draw, or to say what is wrong."""
     program = program_of(plan)
-    if program is None or not (SEED.holds(seed) and COUNTER.holds(position) and COUNTER.holds(sample_index)):
+    if program is None or not _are_numbers(seed, position, sample_index):
         return None
     kernel = find_kernel(program.mode)
     if kernel is None:
@@ -170,6 +171,13 @@ def _by_kernel(
         return None
     token, recall = drawn
     return Drawn(token=token, draw=plan.draw, find_row=recall.row, find_logits=recall.logits)
+
+
+def _are_numbers(seed: Any, position: Any, sample_index: Any) -> bool:
+    """Whether seed, position and sample index are in their domains; plain ints are told at once."""
+    if type(seed) is type(position) is type(sample_index) is int:
+        return 0 <= seed < 2**64 and 0 <= position < 2**32 and 0 <= sample_index < 2**32
+    return SEED.holds(seed) and COUNTER.holds(position) and COUNTER.holds(sample_index)
 
 
 def _by_kernel_after_edits(

@@ -19,6 +19,8 @@ HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
 ZERO, NONE = np.float32(0), np.float32(-np.inf)
 SIGN, MAGNITUDE = np.int32(31), np.int32(0x7FFFFFFF)
 LOWEST = np.float32(-np.finfo(np.float32).max)
+NEAR = 64
+"""Floats to either side of a guess."""
 SHORT = 24
 """A stretch this short is sorted by insertion."""
 
@@ -137,16 +139,28 @@ def worst_score(codes, count):
 
 
 @kernel
+def passes_min_p(key, peak, scale, least, strict):
+    """Whether the score of an order key has an exponent >= least (strict: > least), in steps of 2^-24."""
+    steps = np.int64(np.rint(np.float64(power(score_of(np.int32(key)), peak, scale)) * 2.0**24))
+    return steps > least or (steps == least and not strict)
+
+
+@kernel
 def lowest_of_min_p(peak, scale, least, strict):
-    """The smallest score whose exponent in steps of 2^-24 is >= least (strict: > least), by bisection; or the peak.
+    """The smallest score that passes, or the peak; by bisection, near to where it must be if it is there.
 
     Every operation of the exponent keeps order, so the scores that pass are those above some float.
     """
     fails, passes = np.int64(order_key(NONE)), np.int64(order_key(peak))
+    guess = np.int64(order_key(np.float32(peak + np.float32(least * 2.0**-24 / scale))))
+    low, high = guess - NEAR, guess + NEAR
+    if fails < low and not passes_min_p(low, peak, scale, least, strict):
+        fails = low
+    if high < passes and high > fails and passes_min_p(high, peak, scale, least, strict):
+        passes = high
     while passes - fails > 1:
         middle = (passes + fails) >> 1
-        steps = np.int64(np.rint(np.float64(power(score_of(np.int32(middle)), peak, scale)) * 2.0**24))
-        if steps > least or (steps == least and not strict):
+        if passes_min_p(middle, peak, scale, least, strict):
             passes = middle
         else:
             fails = middle

@@ -67,6 +67,9 @@ def edit(view, call, whole, scales, ids, extras, places):
     ``places`` has a zero for each id of the row, and has so again at the end.
     """
     count, good, size = 0, True, width(view)
+    several = 0
+    for turn in range(whole[OPERATIONS]):
+        several += 1 if call[EDGES + turn + 1] > call[EDGES + turn] else 0
     for turn in range(whole[OPERATIONS]):
         code = whole[CODES + turn] & (IGNORES_UNKNOWN - 1)
         if is_everywhere(code):
@@ -80,10 +83,13 @@ def edit(view, call, whole, scales, ids, extras, places):
             if i >= size:
                 good = good and whole[CODES + turn] >= IGNORES_UNKNOWN
                 continue
-            j = np.int64(places[i]) - 1
+            # One edit names no id twice; only several need to know which ids they share.
+            j = np.int64(places[i]) - 1 if several > 1 else -1
             if j < 0:
                 j, count = count, count + 1
-                places[i], view.ids[j] = count, i
+                view.ids[j] = i
+                if several > 1:
+                    places[i] = count
                 score = entry(view, i)
                 for earlier in range(turn):
                     before = whole[CODES + earlier] & (IGNORES_UNKNOWN - 1)
@@ -92,7 +98,7 @@ def edit(view, call, whole, scales, ids, extras, places):
                 view.values[j] = score
             view.values[j] = edited(code, view.values[j], extras[k], one, two)
             good = good and view.values[j] < INFINITY
-    for j in range(count):
+    for j in range(count if several > 1 else 0):
         places[view.ids[j]] = 0
     return count if good else REFUSED
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.memory import LANES as MASK_LANES
 from fairdraw.kernels.numba_cpu.memory import lowest_bit, reach
 from fairdraw.kernels.numba_cpu.noise import (
     BLOCK_LEVEL,
@@ -28,16 +29,16 @@ from fairdraw.kernels.numba_cpu.noise import (
     padded,
     words_of,
 )
-from fairdraw.kernels.numba_cpu.view import look, part, width
+from fairdraw.kernels.numba_cpu.view import as_it_lies, look, width
 from fairdraw.streams.noise import BLOCK, GROUP
 
 MARGIN = 1e-9
-BLOCKS = GROUP // BLOCK
+BLOCKS, WORDS = GROUP // BLOCK, GROUP // MASK_LANES
 NONE = -np.inf
-WAIT = 2 * BLOCK
-"""How many ids wait at most until their noise is worked out together."""
-ROOM = 5 * BLOCKS + 9 * (WAIT + STEP)
-"""Numbers of 8 bytes that the race inside a group needs."""
+WAIT, PENDING = 2 * BLOCK, BLOCKS + STEP
+"""How many ids and how many blocks wait at most until their noise is worked out together."""
+ROOM = 7 * PENDING + 9 * (WAIT + STEP) + WORDS // 2
+"""Numbers of 8 bytes that those take."""
 
 
 @kernel
@@ -93,11 +94,11 @@ def least_score(best, floor, scale):
 
 
 @kernel
-def settle(waiting, count, scale, key, best, token, work):
-    """Race ids whose block's smallest noise is known: work out their own."""
-    ids, scores, bases, holds, noise = waiting
+def settle(count, scale, key, best, token, ids, work):
+    """Race the ids that wait, whose blocks' smallest noise is known: work out their own."""
+    listed, scores, bases, holds, noise = ids
     bits, spare, counters = work
-    words_of(ids, count, LEAF_LEVEL, key, bits, spare, counters)
+    words_of(listed, count, LEAF_LEVEL, key, bits, spare, counters)
     size = padded(count)
     own, base, word = noise[:size], bases[:size], bits[:size]
     for j in range(size):
@@ -108,71 +109,121 @@ def settle(waiting, count, scale, key, best, token, work):
         own[j] = log2(own[j])
     for j in range(count):
         arrival = scores[j] * scale - own[j]
-        if arrival > best or (arrival == best and ids[j] < token) or token < 0:
-            best, token = arrival, ids[j]
+        if arrival > best or (arrival == best and listed[j] < token) or token < 0:
+            best, token = arrival, listed[j]
     return best, token
 
 
 @kernel
-def blocks_that_reach(stretch, group, least, blocks, reached):
-    """List the blocks of a group that have a score of at least ``least``, and which scores those are."""
-    count = 0
-    for place in range((stretch.size + BLOCK - 1) // BLOCK):
-        low = reach(stretch, place * BLOCK, least)
-        high = reach(stretch, place * BLOCK + BLOCK // 2, least)
-        if low or high:
-            blocks[count], reached[2 * count], reached[2 * count + 1] = group * BLOCKS + place, low, high
+def words_that_reach(view, group, stretch, bare, least, reached):
+    """Which scores of a group are at least ``least``: 32 words of bits.  Mask and edits are entered into the bits."""
+    for place in range(WORDS):
+        reached[place] = reach(stretch, place * MASK_LANES, least)
+    if not bare:
+        return
+    first = group * WORDS
+    for place in range(min(WORDS, view.words.size - first) if view.words.size else 0):
+        reached[place] &= np.uint32(view.words[first + place])
+    for place in range(max(0, view.words.size - first) if view.words.size else WORDS, WORDS):
+        reached[place] = 0
+    edit = view.heads[group] if view.heads.size else -1
+    while edit >= 0:
+        i = view.ids[edit] - group * GROUP
+        bit = np.uint32(np.uint32(1) << np.uint32(i & 31))
+        if view.values[edit] >= least:
+            reached[i >> 5] |= bit
+        else:
+            reached[i >> 5] &= ~bit
+        edit = view.following[edit]
+
+
+@kernel
+def list_blocks(view, group, minimum, holder, least, count, blocks, reached):
+    """Let those blocks of a group wait that have a score of at least ``least``; return how many wait then."""
+    numbers, minima, holders, low, high, _, _ = blocks
+    stretch, bare = as_it_lies(view, group)
+    words_that_reach(view, group, stretch, bare, least, reached)
+    for place in range(BLOCKS):
+        if reached[2 * place] or reached[2 * place + 1]:
+            numbers[count], minima[count], holders[count] = group * BLOCKS + place, minimum, holder
+            low[count], high[count] = reached[2 * place], reached[2 * place + 1]
             count += 1
     return count
 
 
 @kernel
-def open_group(stretch, group, floor, leaders, cut, scale, key, best, token, room):
-    """Race the ids of a group that may still win: its scores, its smallest noise and that one's id."""
-    blocks, reached, holders, minima, floors, waiting, work = room
-    ids, scores, bases, holds, _ = waiting
-    minimum, holder = leaders
-    least = max(cut[0], least_score(best, floor, scale)) if best > NONE else cut[0]
-    count = blocks_that_reach(stretch, group, least, blocks, reached)
-    if count == 0:
-        return best, token
-    words_of(blocks, count, BLOCK_LEVEL, key, work[0], work[1], work[2])
+def bound_blocks(count, key, blocks, work):
+    """Work out the smallest noise of the blocks that wait, the ids that have it, and its logarithm less a margin."""
+    numbers, minima, holders, _, _, smallest, floors = blocks
+    bits, spare, counters = work
+    words_of(numbers, count, BLOCK_LEVEL, key, bits, spare, counters)
     size = padded(count)
-    least_noise, low, word = minima[:size], floors[:size], work[0][:size]
+    base, own, word, floor = minima[:size], smallest[:size], bits[:size], floors[:size]
     for j in range(size):
-        least_noise[j] = minimum + excess(word[j]) * IN_BLOCK
+        own[j] = base[j] + excess(word[j]) * IN_BLOCK
     for j in range(count):
-        # The id with the block's smallest noise: the group's own, or one that the hash names.
-        holders[j] = blocks[j] * BLOCK + np.int64(work[1][j] % np.uint64(BLOCK))
-        if blocks[j] == holder // BLOCK:
-            least_noise[j], holders[j] = minimum, holder
+        # The group's own, or one that the hash names.
+        if numbers[j] == holders[j] // BLOCK:
+            own[j] = base[j]
+        else:
+            holders[j] = numbers[j] * BLOCK + np.int64(spare[j] % np.uint64(BLOCK))
     for j in range(size):
-        low[j] = log2(least_noise[j]) - MARGIN
-    listed = 0
+        floor[j] = log2(own[j]) - MARGIN
+
+
+@kernel
+def open_blocks(view, count, listed, cut, scale, key, best, token, room):
+    """List the ids of the blocks that wait which may still win, and race them whenever there are enough."""
+    blocks, ids, work, _ = room
+    numbers, _, holders, low, high, smallest, floors = blocks
+    listed_ids, scores, bases, holds, _ = ids
+    bound_blocks(count, key, blocks, work)
+    group = np.int64(-1)
+    stretch, bare = view.row, False
     for j in range(count):
+        if group != numbers[j] // BLOCKS:
+            group = numbers[j] // BLOCKS
+            stretch, bare = as_it_lies(view, group)
+        if not bare and best > NONE:
+            # What the block's own noise rules out; edits and masks are entered into the bits already.
+            least, start = least_score(best, floors[j], scale), numbers[j] * BLOCK - group * GROUP
+            low[j] &= reach(stretch, start, least)
+            high[j] &= reach(stretch, start + MASK_LANES, least)
         for half in range(2):
-            word, first = reached[2 * j + half], blocks[j] * BLOCK + half * (BLOCK // 2)
-            while word:
-                i = first + lowest_bit(word)
-                word = np.uint32(word & np.uint32(word - np.uint32(1)))
-                score = stretch[i - group * GROUP]
+            bits, first = high[j] if half else low[j], numbers[j] * BLOCK + half * MASK_LANES
+            while bits:
+                i = first + lowest_bit(bits)
+                bits = np.uint32(bits & np.uint32(bits - np.uint32(1)))
+                score = look(view, i) if bare else stretch[i - group * GROUP]
                 bound = np.float64(score) * scale - floors[j]
                 if is_kept(score, i, cut) and not loses(bound, i, best, token):
-                    ids[listed], scores[listed], bases[listed] = i, np.float64(score), minima[j]
+                    listed_ids[listed], scores[listed], bases[listed] = i, np.float64(score), smallest[j]
                     holds[listed] = 1 if i == holders[j] else 0
                     listed += 1
         if listed > WAIT - BLOCK:
-            best, token = settle(waiting, listed, scale, key, best, token, work)
+            best, token = settle(listed, scale, key, best, token, ids, work)
             listed = 0
-    return settle(waiting, listed, scale, key, best, token, work)
+    if listed >= STEP:
+        best, token = settle(listed, scale, key, best, token, ids, work)
+        listed = 0
+    return best, token, listed
 
 
 @kernel
 def room_of(numbers):
-    """Arrays for the race inside a group, cut out of one."""
-    whole, words, size, at = numbers.view(np.int64), numbers.view(np.uint64), WAIT + STEP, 3 * BLOCKS
-    reached = numbers[2 * BLOCKS : 3 * BLOCKS].view(np.uint32)
-    waiting = (
+    """Arrays for blocks and ids that wait, cut out of one: blocks, ids, words of noise, words of bits."""
+    whole, words = numbers.view(np.int64), numbers.view(np.uint64)
+    blocks = (
+        whole[:PENDING],
+        numbers[PENDING : 2 * PENDING],
+        whole[2 * PENDING : 3 * PENDING],
+        numbers[3 * PENDING : 4 * PENDING].view(np.uint32),
+        numbers[4 * PENDING : 5 * PENDING].view(np.uint32),
+        numbers[5 * PENDING : 6 * PENDING],
+        numbers[6 * PENDING : 7 * PENDING],
+    )
+    at, size = 7 * PENDING, WAIT + STEP
+    ids = (
         whole[at : at + size],
         numbers[at + size : at + 2 * size],
         numbers[at + 2 * size : at + 3 * size],
@@ -180,14 +231,9 @@ def room_of(numbers):
         numbers[at + 4 * size : at + 5 * size],
     )
     at += 5 * size
-    work = (
-        words[at : at + size],
-        words[at + size : at + 2 * size],
-        numbers[at + 2 * size : at + 4 * size].view(np.uint32),
-    )
-    at += 4 * size
-    blocks, holders = whole[:BLOCKS], whole[BLOCKS : 2 * BLOCKS]
-    return blocks, reached, holders, numbers[at : at + BLOCKS], numbers[at + BLOCKS : at + 2 * BLOCKS], waiting, work
+    counters = numbers[at + 2 * size : at + 4 * size].view(np.uint32)
+    work = words[at : at + size], words[at + size : at + 2 * size], counters
+    return blocks, ids, work, numbers[at + 4 * size :].view(np.uint32)
 
 
 @kernel
@@ -195,21 +241,20 @@ def race(view, maxima, cut, scale, key):
     """Return the id that arrives first inside the cut; the row has a kept id."""
     lanes = padded(maxima.size)
     numbers = np.empty(8 * lanes + ROOM)
-    groups = (
-        numbers[:lanes],
-        numbers[lanes : 2 * lanes],
-        numbers[2 * lanes : 3 * lanes],
-        numbers[3 * lanes : 4 * lanes].view(np.int64),
-    )
-    words = numbers.view(np.uint64)
+    minima, floors, bounds = numbers[:lanes], numbers[lanes : 2 * lanes], numbers[2 * lanes : 3 * lanes]
+    holders, words = numbers[3 * lanes : 4 * lanes].view(np.int64), numbers.view(np.uint64)
     work = words[4 * lanes : 5 * lanes], words[5 * lanes : 6 * lanes], numbers[6 * lanes : 8 * lanes].view(np.uint32)
-    room = room_of(numbers[8 * lanes :])
-    minima, floors, bounds, holders = groups
+    groups, room = (minima, floors, bounds, holders), room_of(numbers[8 * lanes :])
     lead, best, token = arrivals_of_groups(view, maxima, cut, scale, key, groups, work)
+    waiting, listed = 0, 0
     for turn in range(-1, maxima.size):
         group = lead if turn < 0 else turn
         if turn == lead or bounds[group] == NONE or loses(bounds[group], group * GROUP, best, token):
             continue
-        leaders, stretch = (minima[group], holders[group]), part(view, group)
-        best, token = open_group(stretch, group, floors[group], leaders, cut, scale, key, best, token, room)
-    return token
+        least = max(cut[0], least_score(best, floors[group], scale)) if best > NONE else cut[0]
+        waiting = list_blocks(view, group, minima[group], holders[group], least, waiting, room[0], room[3])
+        if waiting >= STEP:
+            best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)
+            waiting = 0
+    best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)
+    return settle(listed, scale, key, best, token, room[1], room[2])[1]
