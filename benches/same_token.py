@@ -15,8 +15,16 @@ import fairdraw as fd
 from fairdraw.kernels import backends
 from fairdraw.kernels.drawing import program_of
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from kernels.random_pairs import random_edits, random_form, random_history, random_mask, random_plan, random_row
+# In place of this folder, whose kernels.py would hide the tests of that name.
+sys.path[0] = str(Path(__file__).parents[1] / "tests")
+from kernels.random_pairs import (  # noqa: E402
+    random_edits,
+    random_form,
+    random_history,
+    random_mask,
+    random_plan,
+    random_row,
+)
 
 
 def said(backend: str, plan: fd.Plan, row: np.ndarray, arguments: dict[str, object]) -> object:
