@@ -149,3 +149,48 @@ def test_what_needs_a_model_says_which_flag_gives_one(cli):
     plan = 'fairdraw: bad_words=["a"]'
     assert "hint: --model smollm2" in cli("explain", plan).err
     assert cli("explain", plan, "--model", "smollm2").code == 0
+
+
+def test_request_server_model_file_and_engine_stand_apart(cli, tmp_path):
+    config = tmp_path / "generation_config.json"
+    config.write_text('{"top_k": 20, "top_p": 0.95, "do_sample": true}', encoding="utf-8")
+    body = '{"temperature": 0.001, "messages": [], "max_tokens": 5, "mirostat": 2}'
+    arguments = ("--request", body, "--form", "vllm", "--generation-config", str(config), "--server", '{"top_p": 0.9}')
+    ran = cli("explain", *arguments)
+    assert ran.code == 0
+    lines = [line.split() for line in ran.out.splitlines()]
+    rows = [line for line in lines if line[:1] and line[0] in ("temperature", "top_p", "top_k")]
+    assert rows == [
+        ["temperature", "0.001", "request", "temperature"],
+        ["top_p", "0.9", "server", "top_p"],
+        ["top_k", "20", "model", "file", "top_k"],
+    ]
+    assert "note: temperature=0.001 is taken as 0.01\n" in ran.out
+    assert "note: the request did not ask for top_k=20: the model file did\n" in ran.out
+    assert "left out: mirostat=2: vllm does not know it and passes over it\n" in ran.out
+    assert "left out: do_sample=true: vllm does not take it from this file\n" in ran.out
+    data = json.loads(cli("explain", *arguments, "--json").out)
+    assert {left["name"] for left in data["left_out"]} == {"messages", "mirostat", "do_sample"}
+
+
+def test_a_plan_takes_a_models_file_too(cli, tmp_path):
+    config = tmp_path / "generation_config.json"
+    config.write_text('{"top_k": 20, "do_sample": true}', encoding="utf-8")
+    ran = cli("explain", "transformers: top_k=3", "--generation-config", str(config))
+    assert ran.out.startswith("transformers@5.24: do_sample=true top_k=3\n")
+
+
+def test_mistakes_in_asking_are_sentences(cli, tmp_path):
+    for arguments, words in (
+        ((), "explain needs a plan, or --request with --form"),
+        (("--request", "{}"), "--request needs --form"),
+        (("--request", "{}", "--form", "vlm"), "no form is 'vlm'\nhint: did you mean 'vllm'?"),
+        (("fairdraw: top_k=3", "--form", "vllm"), "--form needs --request"),
+        (("fairdraw: top_k=3", "--server", "[]"), "--server must be a JSON object, got list"),
+        (("fairdraw: top_k=3", "--gguf", "x"), "--gguf is for llama_cpp"),
+        (("vllm: top_k=3", "--generation-config", str(tmp_path / "no.json")), f"{tmp_path / 'no.json'} cannot be read"),
+        (("custom: top_k(k=3)", "--server", "{}"), "a composed plan has no defaults"),
+    ):
+        ran = cli("explain", *arguments)
+        assert ran.code in (1, 2)
+        assert ran.err.startswith(f"fairdraw: {words}"), ran.err

@@ -80,7 +80,7 @@ def test_a_mistake_in_the_flags_is_said_before_a_model_is_loaded(cli, monkeypatc
         (["compare", PLAN, PLAN, "--logits", "x.npy", "--draws", "-1"], ["--draws must be a whole number", "got -1"]),
         (["compare", PLAN, PLAN, "--logits", "x.npy", "--draws", "1.5"], ["'1.5' is not a whole number"]),
         (["compare", PLAN, PLAN, "--logits", "x.npy", "--seed", "-1"], ["--seed must be a whole number", "got -1"]),
-        (["compare", PLAN], ["PLAN_B requires an argument", "fairdraw compare --help"]),
+        (["compare", PLAN], ["compare needs two plans", "hint: or --all"]),
     ],
 )
 def test_a_mistake_in_the_arguments_is_named(cli, arguments, parts):

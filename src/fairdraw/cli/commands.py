@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 import fairdraw
+from fairdraw.cli.asking import Asking
 from fairdraw.cli.beams import BeamFlags
 from fairdraw.cli.bench import Bench, bench_command
 from fairdraw.cli.compare import compare_command
@@ -96,9 +97,10 @@ def generate(
 
 @app.command
 def explain(
-    plan: str,
+    plan: str | None = None,
     /,
     *,
+    asking: Annotated[Asking, Parameter(name="*")] = Asking(),  # noqa: B008
     source: Rows = Source(),  # noqa: B008
     top: Int = 10,
     as_json: Json = False,
@@ -112,7 +114,7 @@ def explain(
     top
         How many of the best tokens to show.
     """
-    return explain_command(plan, source, top=top, as_json=as_json)
+    return explain_command(plan, source, top=top, as_json=as_json, asking=asking)
 
 
 @app.command

@@ -41,6 +41,8 @@ def compare_command(
     """Compare on every row; print one table for one row, a line a row for several; or compare every engine."""
     draws = int(require("--draws", draws, Whole(0, COUNTER.high)))  # type: ignore[call-overload]
     seed = int(require("--seed", seed, SEED))  # type: ignore[call-overload]
+    if everywhere is None and (plan_a is None or plan_b is None):
+        raise PlanError("compare needs two plans", 'or --all "temperature=0.7 top_k=40" for every engine')
     if source.logits is None and source.prompt is None:
         raise PlanError("compare needs rows", "--logits FILE, or --prompt TEXT for the row that the model gives")
     if everywhere is not None:
@@ -50,8 +52,8 @@ def compare_command(
         rows = source.rows(source.load_model())
         assert rows is not None
         return compare_all_command(everywhere, rows, html=html, as_json=as_json)
-    if plan_a is None or plan_b is None:
-        raise PlanError("compare needs two plans", 'or --all "temperature=0.7 top_k=40" for every engine')
+    assert plan_a is not None
+    assert plan_b is not None
     if html is not None:
         raise PlanError("--html needs --all", "a page shows every engine")
     loaded = source.load_model()

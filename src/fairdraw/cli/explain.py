@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
 
 import numpy as np
 
 from fairdraw.arrays import as_logits
-from fairdraw.cli.inputs import Rows, Source, parse_plan
+from fairdraw.cli.asking import PLAIN, Asking
+from fairdraw.cli.inputs import Rows, Source
 from fairdraw.cli.output import Kind, bar, percent, print_json, print_table, say, shown, words
 from fairdraw.dialects.finding import find_dialect
-from fairdraw.dialects.reading import ENGINE_DEFAULT, Setting
+from fairdraw.dialects.reading import ENGINE_DEFAULT, IMPLIED, MODEL_FILE, REQUEST, Setting
 from fairdraw.domains import Whole, require
 from fairdraw.models import Model
 from fairdraw.plan import CUSTOM, Plan
 from fairdraw.plan_format import format_part
+from fairdraw.requests.base import ASIDE, SERVER, LeftOut
 from fairdraw.sampling import law
 from fairdraw.stages import CutStage
 from fairdraw.weights import Weights
 
 
-def explain_command(plan: str, source: Source, *, top: int, as_json: bool) -> int:
+def explain_command(plan: str | None, source: Source, *, top: int, as_json: bool, asking: Asking = PLAIN) -> int:
     """Print the settings, and with a row also the trace, the best tokens and what is left open."""
     top = int(require("--top", top, Whole(0)))  # type: ignore[call-overload]
     loaded = source.load_model()
-    resolved = parse_plan(plan, loaded)
+    resolved, left_out = asking.plan(plan, loaded)
     rows = source.rows(loaded)
     values = as_logits(rows.logits[0], f"logits row {rows.numbers[0]}") if rows else None
     weights = law(resolved, values, history=rows.history) if rows else None
     if as_json:
-        print_json(_json(resolved, rows, weights, loaded, top))
+        print_json(_json(resolved, rows, weights, loaded, top) | {"left_out": [asdict(left) for left in left_out]})
         return 0
-    _print_plan(resolved)
+    _print_plan(resolved, left_out)
     if rows and weights:
         words(f"row {rows.numbers[0]} of {rows.source}, vocabulary {rows.logits.shape[1]}")
         _print_trace(weights)
@@ -55,14 +59,15 @@ def listed(ids: Sequence[int], text: Callable[[int], str], most: int = 8) -> str
     return f"{first} and {len(ids) - most} more" if len(ids) > most else first or "-"
 
 
-def _print_plan(plan: Plan) -> None:
+def _print_plan(plan: Plan, left_out: Sequence[LeftOut]) -> None:
     say(str(plan), style="bold")
     if plan.dialect != CUSTOM:
         chosen = find_dialect(plan.dialect)
         words(f"{chosen.name}: {chosen.summary}. Read: {chosen.source}")
         say()
         quiet = [s for s in plan.settings if _is_quiet(s)]
-        rows = [(s.name, shown(s.value), s.origin, s.effect) for s in plan.settings if s not in quiet]
+        loud = sorted((s for s in plan.settings if s not in quiet), key=lambda s: _ORIGINS.index(s.origin))
+        rows = [(s.name, shown(s.value), s.origin, s.effect) for s in loud]
         columns: list[tuple[str, Kind]] = [("parameter", "left"), ("value", "wrap"), ("origin", "left")]
         print_table(f"settings, mode {plan.mode}", [*columns, ("effect", "wrap")], rows)
         if quiet:
@@ -71,9 +76,23 @@ def _print_plan(plan: Plan) -> None:
     say("runs: " + " > ".join(format_part(part) for part in (*plan.stages, plan.draw)))
     for note in notes(plan):
         say(f"note: {note}")
+    _print_left_out(left_out)
     say()
 
 
+def _print_left_out(left_out: Sequence[LeftOut]) -> None:
+    """What was said and is no part of the plan: in one line what is not about sampling, then the others one by one."""
+    aside = [left.name for left in left_out if left.why.startswith(ASIDE)]
+    if aside:
+        say(f"not about sampling: {', '.join(aside)}")
+    for left in left_out:
+        if left.name not in aside:
+            value = "" if left.value is None else f"={shown(left.value)}"
+            say(f"left out: {left.name}{value}: {left.why}")
+
+
+_ORIGINS = (REQUEST, IMPLIED, SERVER, MODEL_FILE, ENGINE_DEFAULT)
+"""In this order values stand in the table: each comes before what is behind it."""
 _NO_LIMIT = (None, False, 0, (), 1)
 
 
@@ -91,9 +110,25 @@ def notes(plan: Plan) -> list[str]:
         text = f"{setting.name}={shown(setting.value)}"
         if setting.origin == ENGINE_DEFAULT and setting.effect in cuts:
             found.append(f"nobody asked for {text}: it is the engine's default")
+        if setting.origin in (SERVER, MODEL_FILE) and setting.effect in cuts:
+            found.append(f"the request did not ask for {text}: the {setting.origin} did")
+        taken = _taken_as(plan, setting)
+        if taken:
+            found.append(f"{text} is taken as {taken}")
         if setting.origin != ENGINE_DEFAULT and setting.effect.startswith(("ignored", "not used")):
             found.append(f"{text} has no effect: {setting.effect}")
     return found
+
+
+def _taken_as(plan: Plan, setting: Setting) -> str:
+    """The number that an engine makes of one that it clamps; "" where it takes it as it is, or there is no telling."""
+    asked = setting.value
+    stages = [stage for stage in plan.stages if stage.name == setting.effect]
+    if setting.origin == ENGINE_DEFAULT or not isinstance(asked, float) or len(stages) != 1:
+        return ""
+    numbers = [value for field in fields(stages[0]) if isinstance(value := getattr(stages[0], field.name), float)]
+    same = len(numbers) != 1 or math.isclose(numbers[0], asked, rel_tol=1e-4, abs_tol=1e-6)
+    return "" if same else f"{numbers[0]:.6g}"
 
 
 def _print_trace(weights: Weights) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 
 from fairdraw.context import ModelFacts
@@ -38,6 +38,16 @@ _EDIT_NUMBERS = {
 }
 _KIND_OF_FIELD = {"penalty": "repetition", "presence": "presence", "frequency": "frequency", "multiplier": "dry"}
 _DRY_DETAIL = {"dry_base": 0, "dry_allowed_length": 1}
+_SAMPLERS = {
+    "top_k": "top_k",
+    "gap": "min_p",
+    "top_p": "top_p",
+    "sigma": "top_n_sigma",
+    "typical": "typ_p",
+    "xtc": "xtc",
+    "dynamic_temperature": "temperature",
+}
+"""Cut or stage to llama.cpp's sampler."""
 _LARGEST_OFFSET = 1e-3
 _ABSENT = object()
 ALL_IDS = object()
@@ -94,14 +104,41 @@ def _requests(wanted: Meaning, dialect: Dialect) -> Iterator[tuple[str, dict[str
         for switches in _switches(variant):
             # A plan that draws is not looked for in a mode that does not.
             for mode in (m for m in variant.modes if wanted.is_greedy or not isinstance(m.draw, Greedy)):
-                for top_k in _top_k_names(mode):
-                    base = _filled(wanted, variant, mode, top_k)
+                for order, top_k in product(_orders(wanted, variant), _top_k_names(mode)):
+                    base = _filled(wanted, variant, _arranged(mode, variant, order), top_k)
                     if base is None:
                         continue
                     for extra, window in product(_greedy_ways(wanted, variant, mode), (0, ENDLESS)):
-                        request = base | extra | switches
+                        request = base | extra | switches | order
                         if window == 0 or ALL_IDS in request.values():
                             yield name, {n: window if value is ALL_IDS else value for n, value in request.items()}
+
+
+def _orders(wanted: Meaning, variant: Variant) -> tuple[dict[str, object], ...]:
+    """The engine's own order, and those of the source where an engine lets a request say it (llama.cpp)."""
+    samplers = next((p for p in variant.parameters if p.name == "samplers"), None)
+    if samplers is None or wanted.is_greedy:
+        return ({},)
+    cuts: list[str] = []
+    for section in wanted.sections:
+        measuring = sorted((c for c in section.cuts if c.kind in ("top_p", "sigma")), key=lambda cut: len(cut.inside))
+        ordered = [cut for own in measuring for cut in (*own.inside, own)]
+        cuts += [_SAMPLERS[cut.kind] for cut in (*ordered, *section.cuts)]
+        cuts += [_SAMPLERS[section.stage.name]] if section.stage and section.stage.name in _SAMPLERS else []
+    cuts = [cut for cut in dict.fromkeys(cuts) if cut != "temperature"]
+    places = range(len(cuts) + 1)
+    orders = (["penalties", "dry", *cuts[:place], "temperature", *cuts[place:]] for place in places)
+    found: list[dict[str, object]] = [{}]
+    found.extend({samplers.name: order} for order in orders)
+    return tuple(found)
+
+
+def _arranged(mode: Mode, variant: Variant, order: Mapping[str, object]) -> Mode:
+    """The mode with its steps as they run in an order."""
+    arrange = getattr(mode, "arrange", None)
+    if arrange is None or not order:
+        return mode
+    return replace(mode, steps=arrange({**{p.name: p.default for p in variant.parameters}, **order}))
 
 
 def _switches(variant: Variant) -> Iterator[dict[str, object]]:
@@ -174,6 +211,9 @@ def _value(wanted: Meaning, step: Step | None, p: Parameter, temperature: float,
     cuts = [cut for section in wanted.sections for cut in section.cuts]
     if step is not None and not name:
         name = next((_OUR_NAMES.get((step.stage, f), "") for f, source in step.fields.items() if source == p.name), "")
+    heated = next((s.stage for s in wanted.sections if isinstance(s.stage, DynamicTemperature)), None)
+    if heated is not None and name in ("temperature", "dynatemp_range"):
+        return (heated.high + heated.low) / 2 if name == "temperature" else (heated.high - heated.low) / 2
     if name == "temperature":
         return total_temperature(wanted)
     kind = {"top_k": "top_k", "top_p": "top_p", "min_p": "gap", "top_n_sigma": "sigma"}.get(name)

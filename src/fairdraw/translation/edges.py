@@ -52,6 +52,10 @@ TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
             "where a cut reaches the least score of a row (behind a mask or allowed ids)",
             MappingProxyType({"": "cuts as elsewhere", "yes": "cuts otherwise, or not at all"}),
         ),
+        "candidates": (
+            "where a mask forbids tokens",
+            MappingProxyType({"counted": "counts them in an entropy", "": "does not"}),
+        ),
         "temperature": (
             "rounding, about 1e-7 of a logit",
             MappingProxyType(
@@ -90,12 +94,24 @@ def edges(source: Plan, target: Plan) -> tuple[str, ...]:
         if topic == "window":
             found.append(f"in a text of more than {a or b} tokens: the penalties of one see all of it")
             continue
-        when, words = TOPICS.get(topic, (f"by {topic}", {}))
+        when, words = TOPICS.get(topic) or _of_a_stage(topic)
         sides = [
             f"{name} {words.get(rule, rule or 'has no such rule')}" for name, rule in zip(names, (a, b), strict=True)
         ]
         found.append(f"{when}: {', '.join(sides)}")
     return tuple(found)
+
+
+def _of_a_stage(topic: str) -> tuple[str, Mapping[str, str]]:
+    """The words for a switch of a stage that stands where it stands: ``typical.ties``."""
+    stage, _, name = topic.partition(".")
+    if name == "ties":
+        return f"where equal tokens stand at the edge of {stage}", _EQUALS
+    if name == "boundary":
+        return f"where a token lies exactly on the edge of {stage}", {}
+    if name == "operation":
+        return f"rounding in {stage}, about 1e-7 of a logit", TOPICS["temperature"][1]
+    return f"in {stage}, by {name}", {}
 
 
 def side_names(source: Plan, target: Plan) -> tuple[str, str]:

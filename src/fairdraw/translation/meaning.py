@@ -149,7 +149,7 @@ def same_stage(a: Stage | None, b: Stage | None) -> bool:
     """Whether two stages are one, but for ties, exact hits and odd ids."""
     if a is None or b is None or type(a) is not type(b):
         return a is b
-    return all(_alike(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name not in EDGE_FIELDS)
+    return all(alike(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.name not in EDGE_FIELDS)
 
 
 def same_cuts(a: tuple[Cut, ...], b: tuple[Cut, ...]) -> bool:
@@ -183,7 +183,8 @@ def _same_edits(a: tuple[tuple[Edit, ...], ...], b: tuple[tuple[Edit, ...], ...]
     )
 
 
-def _alike(a: object, b: object) -> bool:
+def alike(a: object, b: object) -> bool:
+    """Whether two values are one, but for rounding."""
     return near(a, b) if isinstance(a, float) and isinstance(b, float) else a == b
 
 
@@ -305,6 +306,11 @@ class _Reader:
     def _stop_at(self, stage: Stage) -> None:
         for name in sorted(EDGE_FIELDS & {f.name for f in fields(stage)}):
             self._edge(f"{stage.name}.{name}", str(getattr(stage, name)))
+        whole = not self.forbidden and not self.sections and all(cut.kind != "sigma" for cut in self.cuts)
+        if whole and getattr(stage, "candidates", None) is not None:
+            # Forbidden tokens count among them; where there is none, all that is kept does.
+            self._edge("candidates", "counted")
+            stage = replace(stage, candidates=None)  # type: ignore[call-arg]
         scaled = 1.0 if isinstance(stage, CutStage) else self.scaled
         cuts = narrowest(self.cuts)
         self.sections.append(Section(cuts=cuts, temperature=self.temperature, stage=stage, scaled=scaled))

@@ -8,7 +8,18 @@ from typing import Literal
 
 from fairdraw.stages import CutStage, DynamicTemperature, Smoothing, SpareMinP, Stage, StatefulStage, XtcAverage
 from fairdraw.translation.candidates import total_temperature
-from fairdraw.translation.meaning import Cut, Edit, Meaning, near, same_cut, same_edit, same_meaning, same_stage
+from fairdraw.translation.meaning import (
+    EDGE_FIELDS,
+    Cut,
+    Edit,
+    Meaning,
+    alike,
+    near,
+    same_cut,
+    same_edit,
+    same_meaning,
+    same_stage,
+)
 
 STAGE_OF_CUT = {"top_k": "top_k", "gap": "min_p", "top_p": "top_p", "sigma": "top_n_sigma"}
 _STAGE_OF_EDIT = {
@@ -106,12 +117,19 @@ def _stages(wanted: Meaning, got: Meaning) -> Iterator[Mismatch]:
         if twin is None:
             yield Mismatch(stage=stage.name, kind="missing", of_row=of_row(stage))
         elif not same_stage(stage, twin):
-            names = [f.name for f in fields(stage) if getattr(stage, f.name) != getattr(twin, f.name)]
-            sides = tuple(", ".join(f"{name} {getattr(side, name)!r}" for name in names) for side in (stage, twin))
+            names = [f.name for f in fields(stage) if f.name not in EDGE_FIELDS]
+            names = [name for name in names if not alike(getattr(stage, name), getattr(twin, name))]
+            sides = tuple(
+                ", ".join(f"{name} {_number(getattr(side, name))}" for name in names) for side in (stage, twin)
+            )
             yield Mismatch(stage=stage.name, kind="different", of_row=of_row(stage), sides=sides)
     for stage in theirs:
         if not any(type(other) is type(stage) for other in own):
             yield Mismatch(stage=stage.name, kind="extra", of_row=of_row(stage))
+
+
+def _number(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
 def of_row(stage: Stage) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -61,14 +62,28 @@ def _candle(values: Values, variant: str) -> str:
     return "\n".join(lines)
 
 
-def _flags(values: Values, variant: str) -> str:
-    return " ".join(f"--{name.replace('_', '-')} {_word(value)}" for name, value in values.items())
+def _llama_cpp(values: Values, variant: str) -> str:
+    words = []
+    for name, value in values.items():
+        if name == "logit_bias" and isinstance(value, dict):
+            words += [f"--logit-bias {token}{bias:+g}" for token, bias in value.items()]
+        elif name == "stop":
+            words.append(f"# and the body's stop: {json.dumps(value)}")
+        elif isinstance(value, bool):
+            words += [f"--{name.replace('_', '-')}"] if value else []
+        else:
+            flag = _LLAMA_FLAGS.get(name, name.replace("_", "-"))
+            words.append(f"--{flag} {shlex.quote(';'.join(value)) if isinstance(value, list) else value}")
+    return " ".join(words)
 
 
-def _word(value: object) -> str:
-    if isinstance(value, list):
-        return ";".join(str(item) for item in value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+_LLAMA_FLAGS = {
+    "temperature": "temp",
+    "typical_p": "typical",
+    "dynatemp_exponent": "dynatemp-exp",
+    "mirostat_eta": "mirostat-lr",
+    "mirostat_tau": "mirostat-ent",
+}
 
 
 def _mlx(values: Values, variant: str) -> str:
@@ -91,7 +106,7 @@ FORMS: Mapping[str, Callable[[Values, str], str]] = MappingProxyType(
         "sglang": _sglang,
         "candle": _candle,
         "mlx_lm": _mlx,
-        "llama_cpp": _flags,
+        "llama_cpp": _llama_cpp,
     }
 )
 """Engine to how its users write parameters; JSON for any other."""

@@ -1,0 +1,42 @@
+"""The body of a request to vLLM's server: ``/v1/completions`` or ``/v1/chat/completions``.
+
+Read: vllm 0.33.0, entrypoints/openai.  The server passes over names that it does not know, with a warning in its log.
+Its defaults come from the model's generation_config.json unless it runs with ``--generation-config vllm``.
+"""
+
+from __future__ import annotations
+
+from fairdraw.requests.base import Asked, Format, LeftOut, sort_out
+from fairdraw.requests.bodies import NOT_SAMPLING, body, reported
+
+ENGINE = "vllm"
+CHAT_LENGTH = "unset; the chat server goes on to the context's end where the library stops after 16"
+
+
+def read(text: str) -> Asked:
+    """Read a body.
+
+    Examples
+    --------
+    >>> asked = read('{"model": "m", "temperature": 0.7, "max_completion_tokens": 5, "mirostat": 2}')
+    >>> dict(asked.request)
+    {'temperature': 0.7, 'max_tokens': 5}
+    >>> [(left.name, left.why) for left in asked.left_out][-1]
+    ('mirostat', 'vllm does not know it and passes over it')
+    """
+    values = reported(body(text, ENGINE))
+    chat = "messages" in values
+    kept, left = sort_out(
+        ENGINE,
+        values,
+        aside=NOT_SAMPLING,
+        renamed={"max_completion_tokens": "max_tokens", "response_format": "structured_outputs"},
+        unset={"seed": (-1,), "logprobs": (0,) if not chat else ()},
+        unknown="vllm does not know it and passes over it",
+    )
+    if chat and "max_tokens" not in kept:
+        left = (*left, LeftOut(name="max_tokens", value=None, why=CHAT_LENGTH))
+    return Asked(dialect=ENGINE, request=kept, left_out=left)
+
+
+VLLM_BODY = Format(name="vllm", engine=ENGINE, meaning="JSON body of a completion or chat request", read=read)
