@@ -205,10 +205,10 @@ class History:
         first = self._start(scope) if window is None else max(self._start(scope), len(self._tokens) - window)
         return np.array(self._tokens[first:], np.int64)
 
-    def ends_with(self, tokens: Sequence[int]) -> bool:
-        """Whether these ids are the last ones of prompt and output together (padding apart)."""
+    def ends_with(self, tokens: Sequence[int], scope: Scope = "all") -> bool:
+        """Whether these ids are the last ones of a scope."""
         count = len(tokens)
-        return count <= len(self._tokens) - self._left_padding and (count == 0 or self._tokens[-count:] == list(tokens))
+        return count <= self.length(scope) and (count == 0 or self._tokens[-count:] == list(tokens))
 
     def _start(self, scope: Scope) -> int:
         return {"all": self._left_padding, "output": self._prompt_length, "padded": 0}[scope]

@@ -41,6 +41,18 @@ VALUES = {
     "seed": (7,),
     "filter_apply_order": ("top_k_first", "joint"),
     "xtc_threshold": (0.05, 0.2),
+    "top_h": (0.3, 0.7, 0.95),
+    "epsilon_cutoff": (0.0, 0.001, 0.05),
+    "eta_cutoff": (0.0, 0.001, 0.05),
+    "no_repeat_ngram_size": (0, 2, 3),
+    "encoder_no_repeat_ngram_size": (0, 2, 3),
+    "encoder_repetition_penalty": (0.8, 1.0, 1.5),
+    "suppress_tokens": ([3, 4],),
+    "begin_suppress_tokens": ([5, 6],),
+    "exponential_decay_length_penalty": ([1, 1.5],),
+    "watermarking_config": ({"bias": 1.0}, {"seeding_scheme": "selfhash"}),
+    "renormalize_logits": (False, True),
+    "remove_invalid_values": (False, True),
 }
 """By canonical name, or by the engine's where there is none."""
 COINS = {"xtc_probability": (0.3, 1.0)}

@@ -2,6 +2,7 @@
 
 import hypothesis.strategies as st
 
+from fairdraw.dialects.transformers_parameters import WATERMARK, StartAndFactor, WatermarkFields
 from fairdraw.domains import (
     BiasMap,
     Choice,
@@ -44,10 +45,14 @@ def values(domain: Domain) -> st.SearchStrategy:
             return st.one_of(TEXTS, st.lists(TEXTS, max_size=3))
         case SequenceBiasMap():
             sequences = st.lists(IDS, min_size=1, max_size=3).map(tuple)
-            return st.dictionaries(sequences, st.floats(-100, 100), max_size=3)
+            return st.dictionaries(sequences, st.floats(-100, 100), max_size=3).filter(domain.holds)
         case BiasMap():
             bias = st.floats(-100, 100)
             return st.one_of(st.dictionaries(IDS, bias, max_size=3), st.dictionaries(IDS.map(str), bias, max_size=3))
+        case StartAndFactor():
+            return st.tuples(st.integers(0, 8), st.floats(0.5, 2.0))
+        case WatermarkFields():
+            return st.fixed_dictionaries({}, optional={name: values(field) for name, (field, _) in WATERMARK.items()})
     raise AssertionError(f"no values for {domain}")
 
 

@@ -27,6 +27,7 @@ def engine_law(
     prompt_ids: Sequence[int],
     output_ids: Sequence[int] = (),
     attention_mask: Sequence[int] | None = None,
+    second: NDArray[np.floating] | None = None,
 ) -> NDArray[np.float64]:
     """The distribution that transformers samples the next token from.
 
@@ -43,6 +44,8 @@ def engine_law(
         What was generated so far.
     attention_mask : sequence of 0 and 1, as long as the prompt
         None: the engine's own guess, all ones unless ``pad_token_id`` is set.
+    second : shape (vocab,)
+        What the model gives without the prompt, for ``guidance_scale``.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def engine_law(
     ValueError, TypeError, IndexError, RuntimeError
         Whatever the engine raises; a row without a distribution is refused in the words of its draw.
     """
-    scores, samples = _processed_scores(config, logits_row, prompt_ids, output_ids, attention_mask)
+    scores, samples = _processed_scores(config, logits_row, prompt_ids, output_ids, attention_mask, second)
     if not samples:
         probabilities = np.zeros(len(scores))
         probabilities[_first_maximum(scores)] = 1.0
@@ -77,18 +80,23 @@ def _processed_scores(
     prompt_ids: Sequence[int],
     output_ids: Sequence[int],
     attention_mask: Sequence[int] | None,
+    second: NDArray[np.floating] | None,
 ) -> tuple[NDArray[np.float64], bool]:
     """The row after the engine's chain, and whether the engine would sample from it."""
     import torch
+    from transformers import WatermarkingConfig
 
     model = _stub(len(logits_row))
+    model.second = None if second is None else torch.tensor(np.asarray(second, dtype=np.float32)).reshape(1, 1, -1)
     model.row = torch.tensor(np.asarray(logits_row, dtype=np.float32)).unsqueeze(0)
     model.output_ids = torch.tensor([list(output_ids)], dtype=torch.long)
     given = {} if attention_mask is None else {"attention_mask": torch.tensor([list(attention_mask)])}
     prompt = torch.tensor([list(prompt_ids)], dtype=torch.long)
     # A limit far away, unless the caller sets one: without any, the engine warns.
     limit = {} if "max_length" in config else {"max_new_tokens": 10_000}
-    scores, samples = model.generate(prompt, use_cache=False, **given, **(limit | dict(config)))
+    watermark = config.get("watermarking_config")
+    objects = {} if watermark is None else {"watermarking_config": WatermarkingConfig(**watermark)}
+    scores, samples = model.generate(prompt, use_cache=False, **given, **(limit | dict(config) | objects))
     return scores.squeeze(0).double().numpy(), bool(samples)
 
 
@@ -97,6 +105,7 @@ def _stub(vocab_size: int) -> Any:
     """A model that transformers accepts, with a decoding loop of one step and no layers."""
     import torch
     from transformers import GenerationMixin, LlamaConfig, PreTrainedModel
+    from transformers.modeling_outputs import CausalLMOutputWithPast
     from transformers.utils import logging
 
     logging.set_verbosity_error()
@@ -108,8 +117,9 @@ def _stub(vocab_size: int) -> Any:
             super().__init__(config)
             self.unused = torch.nn.Parameter(torch.zeros(1))  # where the engine reads the device from
 
-        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> None:
-            raise AssertionError("no stage that is tested here needs the model")
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any) -> Any:
+            assert self.second is not None, "guidance alone needs the model"
+            return CausalLMOutputWithPast(logits=self.second)
 
         def _sample(self, input_ids: torch.Tensor, logits_processor: Any, generation_config: Any, **_: Any) -> Any:
             history = torch.cat([input_ids, self.output_ids], dim=1)

@@ -23,105 +23,37 @@ from types import MappingProxyType
 import numpy as np
 
 from fairdraw.context import ModelFacts
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, canonical_reading, off_if
-from fairdraw.dialects.steps import DIVIDED_TEMPERATURE
-from fairdraw.domains import Real, StrictReal, Texts, TokenIds, TokenSequences, Truth, Whole
+from fairdraw.dialects.base import Dialect, Fill, Mode, Step, Values, Variant, canonical_reading, off_if
+from fairdraw.dialects.steps import DIVIDED_TEMPERATURE, in_float32
+from fairdraw.dialects.transformers_parameters import PARAMETERS, UNMODELLED
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError
 from fairdraw.history import Scope
 from fairdraw.params import SamplingParams
 from fairdraw.stages import (
     BadWords,
+    Epsilon,
+    Eta,
+    FiniteScores,
+    ForcedTokens,
+    Guidance,
+    LengthDecay,
+    LogSoftmax,
     Mask,
     MinP,
     MinTokens,
+    NoPromptNgram,
+    NoRepeatNgram,
+    PromptPenalty,
     RepetitionPenalty,
+    SequenceBias,
+    SuppressedTokens,
+    TopH,
     TopK,
     TopP,
     Typical,
+    Watermark,
 )
-
-_DEFAULTS = "configuration_utils.py, _get_default_generation_params"
-
-
-def _temperature_words(value: object) -> str:
-    words = (
-        f"`temperature` (={value}) has to be a strictly positive float, "
-        "otherwise your next token scores will be invalid."
-    )
-    greedy = isinstance(value, float) and value == 0.0
-    return f"{words} If you're looking for greedy decoding strategies, set `do_sample=False`." if greedy else words
-
-
-def _bad_words_refusal(value: object) -> str:
-    if not isinstance(value, list) or not value:
-        return f"`bad_words_ids` has to be a non-empty list, but is {value}."
-    if any(not isinstance(words, list) for words in value):
-        return f"`bad_words_ids` has to be a list of lists, but is {value}."
-    return f"Each list in `bad_words_ids` has to be a list of positive integers, but is {value}."
-
-
-PARAMETERS = (
-    Parameter(
-        name="do_sample", domain=Truth(), default=False, default_source=_DEFAULTS,
-        meaning="draw, or take the best token; false is greedy and leaves out temperature and all cuts",
-    ),
-    Parameter(
-        name="temperature", domain=StrictReal(0, open="low"), default=1.0, default_source=_DEFAULTS,
-        canonical="temperature", refusal=_temperature_words, meaning="divides the logits in float32; 1.0 is off",
-    ),
-    Parameter(
-        name="top_k", domain=Whole(0), default=50, default_source=_DEFAULTS, canonical="top_k",
-        refusal="`top_k` has to be a strictly positive integer, but is {value}",
-        meaning="keep the k best and all that equal the last of them; 0 is off",
-    ),
-    Parameter(
-        name="top_p", domain=Real(0), default=1.0, default_source=_DEFAULTS, canonical="top_p",
-        refusal="`top_p` has to be a float > 0 and < 1, but is {value}",
-        meaning="keep the shortest prefix with this share of what is left; from 1 on it is off, 0 keeps one token",
-    ),
-    Parameter(
-        name="min_p", domain=Real(0, 1), canonical="min_p",
-        refusal="`min_p` has to be a float in the [0, 1] interval, but is {value}",
-        meaning="keep tokens with at least this share of the best one; unset is off, 0 changes nothing",
-    ),
-    Parameter(
-        name="typical_p", domain=Real(0, open="low"), default=1.0, default_source=_DEFAULTS, canonical="typical_p",
-        refusal="`typical_p` has to be a float > 0 and < 1, but is {value}",
-        meaning="keep the most typical tokens up to this mass; from 1 on it is off",
-    ),
-    Parameter(
-        name="repetition_penalty", domain=StrictReal(0, open="low"), default=1.0, default_source=_DEFAULTS,
-        canonical="repetition_penalty", refusal="`penalty` has to be a strictly positive float, but is {value}",
-        meaning="divides the logits of every id in input_ids, the prompt included; 1.0 is off",
-    ),
-    Parameter(
-        name="bad_words_ids", domain=TokenSequences(least=1), canonical="bad_words_ids", refusal=_bad_words_refusal,
-        meaning="sequences of ids that must not be completed; an end id alone is dropped from the list",
-    ),
-    Parameter(
-        name="min_length", domain=Whole(0), default=0, default_source=_DEFAULTS,
-        refusal="`min_length` has to be a non-negative integer, but is {value}",
-        meaning="no end before prompt and output have this many ids",
-    ),
-    Parameter(
-        name="min_new_tokens", domain=Whole(0), canonical="min_tokens", limit="min_tokens",
-        refusal="`min_length` has to be a non-negative integer, but is {value}",
-        meaning="no end before this many new ids",
-    ),
-    Parameter(
-        name="max_new_tokens", domain=Whole(1), canonical="max_tokens", limit="max_tokens",
-        refusal="`max_new_tokens` must be greater than 0, but is {value}.", meaning="at most this many new ids",
-    ),
-    Parameter(
-        name="stop_strings", domain=Texts(), canonical="stop", limit="stop",
-        meaning="texts that end the output; they stay in it",
-    ),
-    Parameter(
-        name="eos_token_id", domain=TokenIds(), canonical="stop_token_ids", limit="stop_token_ids",
-        meaning="ids that end the output, beside the model's own",
-    ),
-)  # fmt: skip
 
 
 def _end_ids(values: Values, facts: ModelFacts | None) -> tuple[int, ...]:
@@ -133,8 +65,10 @@ def _required_end_ids(values: Values, facts: ModelFacts | None) -> object:
     ids = _end_ids(values, facts)
     if not ids:
         hint = "pass facts=ModelFacts(vocab_size=..., end_token_ids=...), or eos_token_id"
-        name = "min_new_tokens" if values["min_new_tokens"] else "min_length"
-        raise ParameterError(name, values[name], "0 where no end id is known", hint)
+        names = ("min_new_tokens", "min_length", "exponential_decay_length_penalty")
+        name = next(name for name in names if values[name])
+        domain = "unset where no end id is known" if name == names[2] else "0 where no end id is known"
+        raise ParameterError(name, values[name], domain, hint)
     return ids
 
 
@@ -148,26 +82,65 @@ def _share(values: Values, facts: ModelFacts | None) -> object:
     return max(0.0, 1.0 - float(np.float32(1.0 - float(values["top_p"]))))  # type: ignore[arg-type]
 
 
-def _processors(scope: Scope) -> tuple[Step, ...]:
+def _ids(name: str) -> Fill:
+    """A list of ids that must not be empty, since the engine then forbids all."""
+
+    def fill(values: Values, facts: ModelFacts | None) -> object:
+        if not values[name]:
+            raise ParameterError(name, values[name], "unset, or a non-empty list of token ids")
+        return values[name]
+
+    return fill
+
+
+def _before_last(values: Values, facts: ModelFacts | None) -> object:
+    if values["max_new_tokens"] is None:
+        hint = "it forces the last one of them"
+        raise ParameterError(
+            "forced_eos_token_id", values["forced_eos_token_id"], "unset beside no max_new_tokens", hint
+        )
+    return values["max_new_tokens"] - 1  # type: ignore[operator]
+
+
+_NONE_LEFT = (
+    "Every token in `{name}` ({ids}) is also in `suppress_tokens`. Forcing a token while suppressing it sets all "
+    "logits to `-inf` at the forcing step, which produces `nan` probabilities and crashes generation. Remove the "
+    "overlapping token(s) from either `{name}` or `suppress_tokens` (if you meant to prevent an early EOS token, use "
+    "`min_new_tokens` instead)."
+)
+
+
+def _suppressed(values: Values, facts: ModelFacts | None) -> object:
+    ids = values["suppress_tokens"]
+    for name in ("forced_bos_token_id", "forced_eos_token_id"):
+        forced = set(values[name] or ())  # type: ignore[call-overload]
+        if forced and forced <= set(ids):  # type: ignore[call-overload]
+            hint = f"transformers itself says: {_NONE_LEFT.format(name=name, ids=sorted(forced))}"
+            raise ParameterError("suppress_tokens", ids, f"without one id of {name} at least", hint)
+    return ids
+
+
+def _after_forced(values: Values, facts: ModelFacts | None) -> object:
+    return 0 if values["forced_bos_token_id"] is None else 2
+
+
+def _watermark(name: str) -> Fill:
+    def fill(values: Values, facts: ModelFacts | None) -> object:
+        return dict(values["watermarking_config"])[name]  # type: ignore[call-overload]
+
+    return fill
+
+
+def _end_steps() -> tuple[Step, ...]:
+    """How long a text must be, and how it begins and ends."""
     return (
-        Step(
-            stage=RepetitionPenalty,
-            fields={"penalty": "repetition_penalty"},
-            switches={"scope": scope, "unknown_ids": "ignore"},
-            off=(off_if("repetition_penalty", "is", 1.0),),
-        ),
-        Step(
-            stage=BadWords,
-            fields={"sequences": _words},
-            reads=("bad_words_ids", "eos_token_id"),
-            off=(off_if("bad_words_ids", "is", None),),
-        ),
         Step(
             stage=MinTokens,
             fields={"count": "min_length", "end_ids": _required_end_ids},
             switches={"scope": "padded"},
             reads=("eos_token_id",),
-            off=(off_if("min_length", "is", 0),),
+            # min_new_tokens takes its place.
+            off=(off_if("min_length", "is", 0), off_if("min_new_tokens", ">=", 0)),
         ),
         Step(
             stage=MinTokens,
@@ -175,12 +148,106 @@ def _processors(scope: Scope) -> tuple[Step, ...]:
             reads=("eos_token_id",),
             off=(off_if("min_new_tokens", "is", None, 0),),
         ),
+        Step(
+            stage=ForcedTokens,
+            fields={"ids": _ids("forced_bos_token_id")},
+            switches={"length": 1, "scope": "padded"},
+            off=(off_if("forced_bos_token_id", "is", None),),
+        ),
+        Step(
+            stage=ForcedTokens,
+            fields={"ids": _ids("forced_eos_token_id"), "length": _before_last},
+            switches={"scope": "output"},
+            off=(off_if("forced_eos_token_id", "is", None),),
+        ),
+        Step(stage=FiniteScores, off=(off_if("remove_invalid_values", "is", False),)),
+        Step(
+            stage=LengthDecay,
+            fields={
+                "start": lambda values, facts: values["exponential_decay_length_penalty"][0],  # type: ignore[index]
+                "factor": lambda values, facts: values["exponential_decay_length_penalty"][1],  # type: ignore[index]
+                "end_ids": _required_end_ids,
+            },
+            reads=("eos_token_id",),
+            off=(off_if("exponential_decay_length_penalty", "is", None),),
+        ),
+    )
+
+
+def _suppress_steps() -> tuple[Step, ...]:
+    return (
+        Step(
+            stage=SuppressedTokens,
+            fields={"ids": _suppressed},
+            reads=("forced_bos_token_id", "forced_eos_token_id"),
+            off=(off_if("suppress_tokens", "is", None),),
+        ),
+        # After a prompt of one id, a forced first id stands before the beginning, which is then the third.
+        Step(
+            stage=SuppressedTokens,
+            fields={"ids": "begin_suppress_tokens", "shortest": _after_forced},
+            switches={"length": 0, "scope": "output"},
+            reads=("forced_bos_token_id",),
+            off=(off_if("begin_suppress_tokens", "is", None),),
+        ),
+        Step(
+            stage=SuppressedTokens,
+            fields={"ids": "begin_suppress_tokens"},
+            switches={"length": 2, "scope": "padded"},
+            off=(off_if("begin_suppress_tokens", "is", None), off_if("forced_bos_token_id", "is", None)),
+        ),
+    )
+
+
+def _processors(scope: Scope, bias_order: str) -> tuple[Step, ...]:
+    return (
+        Step(stage=Guidance, fields={"scale": "guidance_scale"}, off=(off_if("guidance_scale", "is", None, 1.0),)),
+        Step(
+            stage=SequenceBias,
+            fields={"bias": "sequence_bias"},
+            switches={"scope": "padded", "order": bias_order},
+            off=(off_if("sequence_bias", "is", None),),
+        ),
+        Step(
+            stage=PromptPenalty,
+            fields={"penalty": lambda values, facts: 1.0 / float(values["encoder_repetition_penalty"])},  # type: ignore[arg-type]
+            off=(off_if("encoder_repetition_penalty", "is", 1.0),),
+        ),
+        Step(
+            stage=RepetitionPenalty,
+            fields={"penalty": "repetition_penalty"},
+            switches={"scope": scope, "unknown_ids": "ignore"},
+            off=(off_if("repetition_penalty", "is", 1.0),),
+        ),
+        Step(
+            stage=NoRepeatNgram,
+            fields={"size": "no_repeat_ngram_size"},
+            switches={"scope": "padded"},
+            off=(off_if("no_repeat_ngram_size", "<=", 0),),
+        ),
+        Step(
+            stage=NoPromptNgram,
+            fields={"size": "encoder_no_repeat_ngram_size"},
+            off=(off_if("encoder_no_repeat_ngram_size", "<=", 0),),
+        ),
+        Step(
+            stage=BadWords,
+            fields={"sequences": _words},
+            switches={"scope": "padded"},
+            reads=("bad_words_ids", "eos_token_id"),
+            off=(off_if("bad_words_ids", "is", None),),
+        ),
+        *_end_steps(),
+        *_suppress_steps(),
         Step(stage=Mask),
     )
 
 
+SAMPLING = ("temperature", "top_h", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
+"""What the engine reads when it draws, and not for greedy."""
 _WARPERS = (
     DIVIDED_TEMPERATURE,
+    Step(stage=TopH, fields={"h": "top_h"}, switches={"ties": "any"}, off=(off_if("top_h", "is", None),)),
     Step(stage=TopK, fields={"k": "top_k"}, switches={"ties": "all"}, off=(off_if("top_k", "is", 0),)),
     Step(
         stage=TopP,
@@ -191,37 +258,34 @@ _WARPERS = (
     ),
     Step(stage=MinP, fields={"p": "min_p"}, off=(off_if("min_p", "is", None, 0.0),)),
     Step(stage=Typical, fields={"p": "typical_p"}, off=(off_if("typical_p", ">=", 1.0),)),
+    Step(
+        stage=Epsilon,
+        fields={"epsilon": in_float32("epsilon_cutoff")},
+        reads=("epsilon_cutoff",),
+        off=(off_if("epsilon_cutoff", "<=", 0.0), off_if("epsilon_cutoff", ">=", 1.0)),
+    ),
+    Step(
+        stage=Eta,
+        fields={"epsilon": in_float32("eta_cutoff")},
+        reads=("eta_cutoff",),
+        off=(off_if("eta_cutoff", "<=", 0.0), off_if("eta_cutoff", ">=", 1.0)),
+    ),
 )
 
-UNMODELLED = MappingProxyType(
-    {
-        "top_h": "a cut by entropy; unset is off",
-        "epsilon_cutoff": "a cut at a fixed probability; 0.0 is off",
-        "eta_cutoff": "a cut that follows the entropy; 0.0 is off",
-        "encoder_repetition_penalty": "a bonus for ids of the prompt; 1.0 is off",
-        "no_repeat_ngram_size": "no sequence of so many ids twice; 0 is off",
-        "encoder_no_repeat_ngram_size": "the same for sequences of the prompt; 0 is off",
-        "sequence_bias": "a bias for ids and sequences; unset is off",
-        "forced_bos_token_id": "forces the first id; unset is off",
-        "forced_eos_token_id": "forces the last id; unset is off",
-        "remove_invalid_values": "replaces NaN and infinities; false is off",
-        "exponential_decay_length_penalty": "a growing bonus for the end; unset is off",
-        "suppress_tokens": "ids that are never drawn; unset is off",
-        "begin_suppress_tokens": "ids that are not drawn first; unset is off",
-        "guidance_scale": "classifier-free guidance; unset or 1 is off",
-        "watermarking_config": "a watermark; unset is off",
-        "renormalize_logits": "changes no law",
-        "num_beams": "beam search; 1 is off",
-        "num_return_sequences": "changes no law of one step",
-        "length_penalty": "acts with beams alone",
-        "early_stopping": "acts with beams alone",
-        "penalty_alpha": "contrastive search, removed in version 5",
-        "max_length": "counts the prompt; use max_new_tokens",
-        "pad_token_id": "padding is History(left_padding=...)",
-        "token_healing": "changes the prompt",
-    }
+_LAST = (
+    Step(
+        stage=Watermark,
+        fields={
+            "bias": _watermark("bias"),
+            "share": _watermark("greenlist_ratio"),
+            "key": _watermark("hashing_key"),
+            "scheme": _watermark("seeding_scheme"),
+            "width": _watermark("context_width"),
+        },
+        off=(off_if("watermarking_config", "is", None),),
+    ),
+    Step(stage=LogSoftmax, off=(off_if("renormalize_logits", "is", None, False),)),
 )
-"""Names that change what generate does, or that people set, without a stage here yet."""
 
 
 def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
@@ -232,8 +296,8 @@ def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
     return "", request
 
 
-def _dialect(version: str, scope: Scope, padding: str) -> Dialect:
-    processors = _processors(scope)
+def _dialect(version: str, scope: Scope, bias_order: str, padding: str) -> Dialect:
+    processors = _processors(scope, bias_order)
     return Dialect(
         engine="transformers",
         version=version,
@@ -247,14 +311,14 @@ def _dialect(version: str, scope: Scope, padding: str) -> Dialect:
                     modes=(
                         Mode(
                             name="greedy",
-                            steps=processors,
+                            steps=(*processors, *_LAST),
                             when=lambda values: not values["do_sample"],
                             draw=Greedy(),
                             reads=("do_sample",),
-                            unread=("temperature", "top_k", "top_p", "min_p", "typical_p"),
+                            unread=SAMPLING,
                             ignores="do_sample is false; the engine itself only warns that the flag may be ignored",
                         ),
-                        Mode(name="sample", steps=(*processors, *_WARPERS), reads=("do_sample",)),
+                        Mode(name="sample", steps=(*processors, *_WARPERS, *_LAST), reads=("do_sample",)),
                     ),
                 )
             }
@@ -269,6 +333,8 @@ def _dialect(version: str, scope: Scope, padding: str) -> Dialect:
                 "stop_token_ids": "eos_token_id",
                 "repeat_penalty": "repetition_penalty",
                 "bad_words": "bad_words_ids",
+                "logit_bias": "sequence_bias",
+                "cfg_scale": "guidance_scale",
                 "temp": "temperature",
                 "k": "top_k",
                 "p": "top_p",
@@ -277,5 +343,5 @@ def _dialect(version: str, scope: Scope, padding: str) -> Dialect:
     )
 
 
-TRANSFORMERS_5_22 = _dialect("5.22", "padded", "left padding is penalised")
-TRANSFORMERS_5_24 = _dialect("5.24", "all", "left padding is not penalised")
+TRANSFORMERS_5_22 = _dialect("5.22", "padded", "given", "left padding is penalised")
+TRANSFORMERS_5_24 = _dialect("5.24", "all", "by_length", "left padding is not penalised")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from fairdraw.context import Context
-from fairdraw.domains import Choice, TokenSequences
+from fairdraw.domains import TokenSequences
+from fairdraw.history import Scope
 from fairdraw.masses import Ids
-from fairdraw.stages.base import Domains, ForbidStage, known_ids
+from fairdraw.stages.base import SCOPE, Domains, ForbidStage, known_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,17 +31,15 @@ class BadWords(ForbidStage):
     """
 
     name: ClassVar[str] = "bad_words"
-    domains: ClassVar[Domains] = MappingProxyType({"sequences": TokenSequences(), "scope": Choice(("all", "output"))})
+    domains: ClassVar[Domains] = MappingProxyType({"sequences": TokenSequences(), "scope": SCOPE})
 
     sequences: tuple[tuple[int, ...], ...]
     """The sequences that must not be completed."""
-    scope: Literal["all", "output"] = "all"
-    """Whether a sequence may have begun in the prompt."""
+    scope: Scope = "all"
+    """Where a sequence may have begun."""
 
     def forbidden(self, vocab: int, context: Context) -> Ids:
         """Last ids of the sequences that only lack them."""
         known_ids("bad_words", np.array([i for ids in self.sequences for i in ids], np.int64), vocab)
-        history = context.history
-        longest = len(history) if self.scope == "all" else history.output_length
-        last = {s[-1] for s in self.sequences if len(s) - 1 <= longest and history.ends_with(s[:-1])}
+        last = {s[-1] for s in self.sequences if context.history.ends_with(s[:-1], self.scope)}
         return np.array(sorted(last), np.int64)

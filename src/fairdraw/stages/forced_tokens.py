@@ -75,7 +75,9 @@ class SuppressedTokens(ForbidStage):
     """
 
     name: ClassVar[str] = "suppressed_tokens"
-    domains: ClassVar[Domains] = MappingProxyType({"ids": TokenIds(), "length": Whole(0), "scope": SCOPE})
+    domains: ClassVar[Domains] = MappingProxyType(
+        {"ids": TokenIds(), "length": Whole(0), "scope": SCOPE, "shortest": Whole(0)}
+    )
 
     ids: tuple[int, ...]
     """What must not come."""
@@ -83,10 +85,12 @@ class SuppressedTokens(ForbidStage):
     """How many tokens of the scope stand before the place; None: everywhere."""
     scope: Scope = "all"
     """Which tokens count."""
+    shortest: int = 0
+    """How long the whole text must be, left padding included."""
 
     def forbidden(self, vocab: int, context: Context) -> Ids:
         """The ids, if this is the place."""
         ids = np.array(sorted(set(self.ids)), np.int64)
         known_ids("suppressed_tokens.ids", ids, vocab)
         here = self.length is None or context.history.length(self.scope) == self.length
-        return ids if here else ids[:0]
+        return ids if here and len(context.history) >= self.shortest else ids[:0]

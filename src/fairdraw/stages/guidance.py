@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal
@@ -12,9 +11,10 @@ import numpy as np
 from fairdraw.context import Context
 from fairdraw.domains import Choice, Real
 from fairdraw.errors import ParameterError
-from fairdraw.masses import LOG2E, IntegerMasses, Scores
-from fairdraw.rows import Row, log2_of
+from fairdraw.masses import Scores
+from fairdraw.rows import Row
 from fairdraw.stages.base import Domains, Stage
+from fairdraw.stages.log_softmax import log_softmax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Guidance(Stage):
     Notes
     -----
     float32, in the written order (``"difference"``), or scale * logit + (1 - scale) * second (``"sum"``).  The
-    constants of the log-softmax are rounded once, from integer masses, so law and draw have the same scores.  A
+    log-softmax is the one of `LogSoftmax`, from integer masses, so law and draw have the same scores.  A
     token that only the second row forbids has no finite score: that is an error.
     Source: transformers 5.24.0, generation/logits_process.py, ``UnbatchedClassifierFreeGuidanceLogitsProcessor``;
     exllamav2 0.3.2 @da07fac, generator/sampler.py ("sum").
@@ -55,18 +55,10 @@ class Guidance(Stage):
         if context.second is None:
             raise ParameterError("second", None, "a second row of logits for guidance", "pass second=logits")
         with np.errstate(over="ignore", invalid="ignore"):
-            first, second = _log_softmax(row.scores), _log_softmax(context.second)
+            first, second = log_softmax(row.scores), log_softmax(context.second)
             scale, rest = np.float32(self.scale), np.float32(1.0 - self.scale)
             difference = self.operation == "difference"
             mixed = scale * (first - second) + second if difference else scale * first + rest * second
         scores: Scores = mixed.astype(np.float32, copy=False)
         scores[row.scores == -np.inf] = -np.inf
         return row.rescored(scores)
-
-
-def _log_softmax(scores: Scores) -> Scores:
-    """Scores less the logarithm of the sum of their exponentials, float32, the same bits everywhere."""
-    masses = IntegerMasses(scores=scores, scale=LOG2E, peak=scores.max())
-    total = int(masses.values[scores > -np.inf].sum())
-    constant = float(masses.peak) + log2_of(total / masses.unit) * math.log(2.0)
-    return (scores.astype(np.float64) - constant).astype(np.float32)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from fairdraw.context import Context
-from fairdraw.domains import SequenceBiasMap
+from fairdraw.domains import Choice, SequenceBiasMap
+from fairdraw.history import Scope
 from fairdraw.masses import Scores
-from fairdraw.stages.base import Domains, Edits, EditStage, known_ids
+from fairdraw.stages.base import SCOPE, Domains, Edits, EditStage, known_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,9 +23,9 @@ class SequenceBias(EditStage):
 
     Notes
     -----
-    float32: single ids first, then longer sequences, those of equal length together, in the order given; then one
-    addition to the logit.
-    Source: transformers 5.24.0, generation/logits_process.py, ``SequenceBiasLogitsProcessor``.
+    float32: single ids first, then longer sequences in the order given (``"by_length"``: those of equal length
+    together); then one addition to the logit.
+    Source: transformers 5.24.0, generation/logits_process.py, ``SequenceBiasLogitsProcessor``; 5.22.0 ("given").
 
     Examples
     --------
@@ -36,20 +37,29 @@ class SequenceBias(EditStage):
     """
 
     name: ClassVar[str] = "sequence_bias"
-    domains: ClassVar[Domains] = MappingProxyType({"bias": SequenceBiasMap()})
+    domains: ClassVar[Domains] = MappingProxyType(
+        {"bias": SequenceBiasMap(), "scope": SCOPE, "order": Choice(("by_length", "given"))}
+    )
 
     bias: tuple[tuple[tuple[int, ...], float], ...]
     """Pairs (sequence of ids, what is added); a mapping is taken too."""
+    scope: Scope = "all"
+    """Where a sequence may have begun."""
+    order: Literal["by_length", "given"] = "by_length"
+    """In which order the biases of longer sequences are added."""
 
     def edits(self, scores: Scores, context: Context) -> Edits:
         """The ids that would complete a sequence, and their new scores."""
         known_ids("sequence_bias", np.array([i for ids, _ in self.bias for i in ids], np.int64), scores.size)
         sums: dict[int, np.float32] = {}
-        lengths = list(dict.fromkeys(len(ids) for ids, _ in self.bias))
-        for length in sorted(lengths, key=lambda length: length != 1):
-            for ids, bias in self.bias:
-                if len(ids) == length and context.history.ends_with(ids[:-1]):
-                    sums[ids[-1]] = sums.get(ids[-1], np.float32(0)) + np.float32(bias)
+        for ids, bias in self._ordered():
+            if context.history.ends_with(ids[:-1], self.scope):
+                sums[ids[-1]] = sums.get(ids[-1], np.float32(0)) + np.float32(bias)
         changed = np.array(list(sums), np.int64)
         with np.errstate(over="ignore", invalid="ignore"):
             return changed, scores[changed] + np.array(list(sums.values()), np.float32)
+
+    def _ordered(self) -> list[tuple[tuple[int, ...], float]]:
+        places = {length: place for place, length in enumerate(dict.fromkeys(len(ids) for ids, _ in self.bias))}
+        by_length = self.order == "by_length"
+        return sorted(self.bias, key=lambda pair: (len(pair[0]) > 1, by_length and places[len(pair[0])]))

@@ -10,8 +10,8 @@ import numpy as np
 
 from fairdraw.context import Context
 from fairdraw.domains import PROBABILITY, Whole
-from fairdraw.rows import DOUBT, Reach, Row, log2_of
-from fairdraw.stages.base import CutStage, Domains
+from fairdraw.rows import DOUBT, Reach, Row, Ties, log2_of
+from fairdraw.stages.base import TIES, CutStage, Domains
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +23,9 @@ class TopH(CutStage):
 
     Notes
     -----
-    A sum that hits the share exactly still counts as inside.  Of equal tokens the lower ids come first.
-    Source: transformers 5.24.0, generation/logits_process.py, ``TopHLogitsWarper`` (most = 100, ties of the 100th
-    left to ``torch.topk``).
+    A sum that hits the share exactly still counts as inside.
+    Source: transformers 5.24.0, generation/logits_process.py, ``TopHLogitsWarper`` (most = 100, ties
+    left to ``torch.topk``: "any").
 
     Examples
     --------
@@ -38,12 +38,14 @@ class TopH(CutStage):
     """
 
     name: ClassVar[str] = "top_h"
-    domains: ClassVar[Domains] = MappingProxyType({"h": PROBABILITY, "most": Whole(1)})
+    domains: ClassVar[Domains] = MappingProxyType({"h": PROBABILITY, "most": Whole(1), "ties": TIES})
 
     h: float
     """Share of the entropy. In [0, 1]."""
     most: int = 100
     """How many of the best tokens are looked at, at least 1."""
+    ties: Ties = "lowest"
+    """Which of several equal tokens at the cut stay."""
 
     def apply(self, row: Row, context: Context) -> Row:
         """Return the row with the prefix."""
@@ -55,4 +57,4 @@ class TopH(CutStage):
         need = self.h * float(sums[-1])
         doubt = DOUBT * (float(sums[-1]) + float(total) * float(masses.steps(1.0)))
         counts = (int(np.count_nonzero(sums <= x)) for x in (need - doubt, need, need + doubt))
-        return row.keep(row.best, Reach(*counts), "lowest")
+        return row.keep(row.best, Reach(*counts), self.ties)

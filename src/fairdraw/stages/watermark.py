@@ -29,12 +29,13 @@ class Watermark(Stage):
 
     ``"lefthash"``: the last token seeds a shuffle whose first part is green.  ``"selfhash"``: each of the 40 best
     tokens, with the tokens before it, seeds its own shuffle, and is green if it lies in the first part.  A forbidden
-    id stays forbidden.  A text shorter than ``width`` gets no bias.
+    id stays forbidden.  A text shorter than ``width``, left padding included, gets no bias.
 
     Notes
     -----
     The shuffles are ``torch.randperm`` on the CPU (mt19937 from the low 32 bits of the seed), so torch's own
-    detector finds the mark.  Cost: a shuffle of ``share`` of the vocabulary, for ``"selfhash"`` 40 of them.
+    detector finds the mark.  Which of several equal tokens are among the 40 best is left to the engine's sort; here
+    the lower ids.  Cost: a shuffle of ``share`` of the vocabulary, for ``"selfhash"`` 40 of them.
     Source: transformers 5.24.0, generation/logits_process.py, ``WatermarkLogitsProcessor``; torch 2.13.0.
 
     Examples
@@ -70,7 +71,7 @@ class Watermark(Stage):
 
     def apply(self, row: Row, context: Context) -> Row:
         """Return the row with the bias on the green ids."""
-        tokens = context.history.tail("all", self.width)
+        tokens = context.history.tail("padded", self.width)
         if tokens.size < self.width:
             return row
         green = self._green(row.vocab, int(tokens[-1])) if self.scheme == "lefthash" else self._own_green(row, tokens)
