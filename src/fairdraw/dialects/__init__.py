@@ -9,6 +9,7 @@ from fairdraw.dialects.base import Dialect
 from fairdraw.dialects.candle import CANDLE
 from fairdraw.dialects.fairdraw import FAIRDRAW
 from fairdraw.dialects.flashinfer import FLASHINFER
+from fairdraw.dialects.llama_cpp import LLAMA_CPP
 from fairdraw.dialects.mistral_rs import MISTRAL_RS
 from fairdraw.dialects.mlx_lm import MLX_LM
 from fairdraw.dialects.nano_vllm import NANO_VLLM
@@ -35,6 +36,7 @@ DIALECTS: MappingProxyType[str, Dialect] = MappingProxyType(
             MLX_LM,
             MISTRAL_RS,
             TENSORRT_LLM,
+            LLAMA_CPP,
             OPENAI,
             ANTHROPIC,
         )

@@ -128,6 +128,12 @@ class Mode:
     """Why a parameter that no step of this mode reads has no effect."""
     unread: tuple[str, ...] = ()
     """Parameters that the engine does not look at in this mode: any number will do."""
+    arrange: Callable[[Values], tuple[Step, ...]] | None = None
+    """Which of the steps run, and in which order, where a request may say so; None: all of them, as they stand."""
+
+    def arranged(self, values: Values) -> tuple[Step, ...]:
+        """The steps that run."""
+        return self.steps if self.arrange is None else self.arrange(values)
 
     def make_draw(self, values: Values) -> Draw:
         """The draw, with its numbers."""

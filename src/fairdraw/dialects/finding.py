@@ -9,7 +9,6 @@ from fairdraw.errors import PlanError
 
 WITHOUT_A_DIALECT = frozenset(
     (
-        "llama_cpp",
         "llama.cpp",
         "exllamav2",
         "exllamav3",

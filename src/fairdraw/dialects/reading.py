@@ -171,7 +171,7 @@ def _build(
 ) -> tuple[tuple[Stage, ...], dict[str, str]]:
     """The stages that are on, and for each parameter that a step reads: the stages, or "off"."""
     stages, effects = [], dict.fromkeys(mode.reads, "chooses the mode")
-    for step in mode.steps:
+    for step in mode.arranged(values):
         stage = step.build(values, facts)
         if stage is not None:
             stages.append(stage)
@@ -179,7 +179,7 @@ def _build(
             effect = stage.name if stage is not None else "off"
             if effects.get(name, "off") == "off" or name in mode.reads:
                 effects[name] = effect if name not in mode.reads or stage is not None else effects[name]
-            elif effect != "off":
+            elif effect not in ("off", *effects[name].split(", ")):
                 effects[name] = f"{effects[name]}, {effect}"
     return tuple(stages), effects
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from fairdraw.stages.adaptive_p import AdaptiveP
+from fairdraw.stages.at_least import AtLeast
 from fairdraw.stages.bad_words import BadWords
 from fairdraw.stages.base import CutStage, EditStage, FilterStage, ForbidStage, Stage, StatefulStage
+from fairdraw.stages.candidate_typical import CandidateTypical
 from fairdraw.stages.checkpoint import Checkpoint
 from fairdraw.stages.dry import Dry
 from fairdraw.stages.dynamic_temperature import DynamicTemperature
 from fairdraw.stages.epsilon import Epsilon
 from fairdraw.stages.eta import Eta
-from fairdraw.stages.finite_scores import FiniteScores
 from fairdraw.stages.forced_tokens import ForcedTokens, SuppressedTokens
 from fairdraw.stages.guidance import Guidance
 from fairdraw.stages.knapsack_top_p import KnapsackTopP
 from fairdraw.stages.length_decay import LengthDecay
-from fairdraw.stages.log_softmax import LogSoftmax
 from fairdraw.stages.logit_bias import LogitBias
 from fairdraw.stages.masks import AllowedIds, Mask, MinTokens
 from fairdraw.stages.min_p import MinP
@@ -25,7 +25,7 @@ from fairdraw.stages.mirostat import Mirostat1, Mirostat2
 from fairdraw.stages.no_repeat_ngram import NoRepeatNgram
 from fairdraw.stages.penalties import PresenceFrequencyPenalty, RepetitionPenalty
 from fairdraw.stages.pivot_cut import PivotCut
-from fairdraw.stages.prompt_rules import NoPromptNgram, PromptPenalty
+from fairdraw.stages.redraw import Redraw, Restart
 from fairdraw.stages.sequence_bias import SequenceBias
 from fairdraw.stages.smoothing import Smoothing
 from fairdraw.stages.spare_min_p import SpareMinP
@@ -82,11 +82,11 @@ STAGES: MappingProxyType[str, type[Stage]] = MappingProxyType(
             Guidance,
             KnapsackTopP,
             SpareMinP,
+            CandidateTypical,
+            AtLeast,
+            Restart,
+            Redraw,
             Watermark,
-            PromptPenalty,
-            NoPromptNgram,
-            FiniteScores,
-            LogSoftmax,
         )
     }
 )
@@ -96,7 +96,9 @@ __all__ = [
     "STAGES",
     "AdaptiveP",
     "AllowedIds",
+    "AtLeast",
     "BadWords",
+    "CandidateTypical",
     "Checkpoint",
     "CutStage",
     "Dry",
@@ -105,25 +107,23 @@ __all__ = [
     "Epsilon",
     "Eta",
     "FilterStage",
-    "FiniteScores",
     "ForbidStage",
     "ForcedTokens",
     "Guidance",
     "KnapsackTopP",
     "LengthDecay",
-    "LogSoftmax",
     "LogitBias",
     "Mask",
     "MinP",
     "MinTokens",
     "Mirostat1",
     "Mirostat2",
-    "NoPromptNgram",
     "NoRepeatNgram",
     "PivotCut",
     "PresenceFrequencyPenalty",
-    "PromptPenalty",
+    "Redraw",
     "RepetitionPenalty",
+    "Restart",
     "SequenceBias",
     "Smoothing",
     "SpareMinP",

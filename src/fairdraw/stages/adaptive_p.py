@@ -23,8 +23,8 @@ class AdaptiveP(StatefulStage):
     """Give each token the score 5 - 10 d^2 / (1 + d), where d is its probability's distance from a target over 0.3.
 
     The memory is a running sum of the probabilities that the drawn tokens had before this stage, and its weight,
-    both multiplied by ``decay`` before each new one.  The target of a step is 2 target - their average, in [0, 1]:
-    after likely tokens it asks for unlikely ones.
+    both multiplied by ``decay`` before each new one; they start as if a long text had met the target.  The target of
+    a step is 2 target - their average, in [0, 1]: after likely tokens it asks for unlikely ones.
 
     Notes
     -----
@@ -54,8 +54,8 @@ class AdaptiveP(StatefulStage):
     """How much of the past counts at each step; its length is about 1 / (1 - decay). In [0, 0.99]."""
 
     def start(self) -> tuple[float, float]:
-        """No sum, no weight."""
-        return 0.0, 0.0
+        """As after a long text that met the target."""
+        return self.target / (1 - self.decay), 1 / (1 - self.decay)
 
     def apply(self, row: Row, context: Context) -> Row:
         """Return the row with the new weights."""

@@ -12,7 +12,9 @@ from fairdraw.rows import Row
 from fairdraw.stages.base import Domains, Stage
 
 CHECKPOINTS = ("raw",)
-"""Names a checkpoint may have."""
+"""Checkpoints on which a cut may measure mass."""
+LABELS = (*CHECKPOINTS, "begin", "drawn")
+"""Names a checkpoint may have; the others are those of a second draw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class Checkpoint(Stage):
     """
 
     name: ClassVar[str] = "checkpoint"
-    domains: ClassVar[Domains] = MappingProxyType({"label": Choice(CHECKPOINTS)})
+    domains: ClassVar[Domains] = MappingProxyType({"label": Choice(LABELS)})
 
     label: str = "raw"
     """The name under which a later stage finds the row."""
