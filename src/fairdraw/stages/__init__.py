@@ -14,10 +14,12 @@ from fairdraw.stages.dry import Dry
 from fairdraw.stages.dynamic_temperature import DynamicTemperature
 from fairdraw.stages.epsilon import Epsilon
 from fairdraw.stages.eta import Eta
+from fairdraw.stages.finite_scores import FiniteScores
 from fairdraw.stages.forced_tokens import ForcedTokens, SuppressedTokens
 from fairdraw.stages.guidance import Guidance
 from fairdraw.stages.knapsack_top_p import KnapsackTopP
 from fairdraw.stages.length_decay import LengthDecay
+from fairdraw.stages.log_softmax import LogSoftmax
 from fairdraw.stages.logit_bias import LogitBias
 from fairdraw.stages.masks import AllowedIds, Mask, MinTokens
 from fairdraw.stages.min_p import MinP
@@ -25,6 +27,7 @@ from fairdraw.stages.mirostat import Mirostat1, Mirostat2
 from fairdraw.stages.no_repeat_ngram import NoRepeatNgram
 from fairdraw.stages.penalties import PresenceFrequencyPenalty, RepetitionPenalty
 from fairdraw.stages.pivot_cut import PivotCut
+from fairdraw.stages.prompt_rules import NoPromptNgram, PromptPenalty
 from fairdraw.stages.redraw import Redraw, Restart
 from fairdraw.stages.sequence_bias import SequenceBias
 from fairdraw.stages.smoothing import Smoothing
@@ -87,6 +90,10 @@ STAGES: MappingProxyType[str, type[Stage]] = MappingProxyType(
             Restart,
             Redraw,
             Watermark,
+            PromptPenalty,
+            NoPromptNgram,
+            FiniteScores,
+            LogSoftmax,
         )
     }
 )
@@ -107,20 +114,24 @@ __all__ = [
     "Epsilon",
     "Eta",
     "FilterStage",
+    "FiniteScores",
     "ForbidStage",
     "ForcedTokens",
     "Guidance",
     "KnapsackTopP",
     "LengthDecay",
+    "LogSoftmax",
     "LogitBias",
     "Mask",
     "MinP",
     "MinTokens",
     "Mirostat1",
     "Mirostat2",
+    "NoPromptNgram",
     "NoRepeatNgram",
     "PivotCut",
     "PresenceFrequencyPenalty",
+    "PromptPenalty",
     "Redraw",
     "RepetitionPenalty",
     "Restart",
