@@ -28,16 +28,30 @@ from fairdraw.stages import (
     Typical,
 )
 
-VOCAB = 64
+VOCAB, DRAWN = 64, 12
 PARTS = [*STAGES.values(), *DRAWS.values()]
 CUTS = [kind for kind in STAGES.values() if issubclass(kind, CutStage)]
 EDITS = [kind for kind in STAGES.values() if issubclass(kind, EditStage)]
+SCORES = st.one_of(
+    st.sampled_from([-np.inf, 0.0, 1.0, 1.0, 2.5]), st.floats(-30, 30, width=32), st.floats(-3, 3, width=32)
+)
+
+
+def row_of(scores: list, seed: int, width: float) -> list:
+    """Drawn scores at random places; the rest is normal, all 0 (a width of 0), or forbidden (one of infinity)."""
+    random = np.random.default_rng(seed)
+    rest = random.normal(size=VOCAB - len(scores)).astype(np.float32)
+    rest = np.full_like(rest, -np.inf) if width == np.inf else rest * np.float32(width)
+    return random.permutation(np.concatenate([np.float32(scores), rest])).tolist()
+
+
 # Scores that are 0, tied, far apart, or forbidden; one at least is finite.
-LOGITS = st.lists(
-    st.one_of(st.sampled_from([-np.inf, 0.0, 1.0, 1.0, 2.5]), st.floats(-30, 30, width=32), st.floats(-3, 3, width=32)),
-    min_size=VOCAB,
-    max_size=VOCAB,
-).filter(lambda row: max(row) > -np.inf)
+LOGITS = st.builds(
+    row_of,
+    st.lists(SCORES, min_size=DRAWN, max_size=DRAWN).filter(lambda scores: max(scores) > -np.inf),
+    st.integers(0, 2**16),
+    st.sampled_from([0.0, 0.1, 2.0, 8.0, np.inf]),
+)
 TOKENS = st.lists(st.integers(0, VOCAB - 1), max_size=8)
 HISTORIES = st.builds(lambda prompt, output: fd.History(prompt=prompt, output=output), TOKENS, TOKENS)
 

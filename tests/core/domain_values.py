@@ -1,5 +1,8 @@
 """Values from a domain, for hypothesis: what any parameter or field may be, built from its Domain alone."""
 
+from dataclasses import MISSING, fields
+from functools import cache
+
 import hypothesis.strategies as st
 
 from fairdraw.dialects.transformers_parameters import WATERMARK, StartAndFactor, WatermarkFields
@@ -23,6 +26,7 @@ LARGEST = 1e37
 """Numbers beyond have no float32 and no stage."""
 
 
+@cache
 def values(domain: Domain) -> st.SearchStrategy:
     """Allowed values, small enough for a vocabulary of 64."""
     match domain:
@@ -56,10 +60,9 @@ def values(domain: Domain) -> st.SearchStrategy:
     raise AssertionError(f"no values for {domain}")
 
 
+@cache
 def filled(kind: type) -> st.SearchStrategy:
-    """Instances of a stage or a draw with any allowed fields."""
-    from dataclasses import MISSING, fields
-
+    """Instances of a stage or a draw with any allowed fields; made once, since a new strategy is dear to check."""
     given = {field.name: values(kind.domains[field.name]) for field in fields(kind)}
     needed = {field.name for field in fields(kind) if field.default is MISSING}
     return st.fixed_dictionaries(

@@ -151,3 +151,23 @@ def test_guidance_needs_the_second_row():
         fd.law(plan, np.zeros(4))
     weights = fd.law(plan, np.log([2.0, 1.0]), second=np.zeros(2))
     assert weights.probabilities == pytest.approx([0.8, 0.2])
+
+
+def test_padding_is_text_for_all_but_the_repetition_penalty_of_5_24():
+    padded = fd.History(prompt=[5, 6], left_padding=2)
+    row = np.zeros(8)
+    for request, changed in (
+        ({"watermarking_config": {"context_width": 2}}, 2),
+        ({"sequence_bias": {(5, 6, 3): 1.0}}, 1),
+        ({"bad_words_ids": [[5, 6, 3]]}, 1),
+        ({"encoder_repetition_penalty": 2.0}, 0),
+        ({"no_repeat_ngram_size": 1}, 2),
+        ({"encoder_no_repeat_ngram_size": 1}, 2),
+    ):
+        scores = fd.law(resolve(**request), row, history=padded).trace[-1].row.scores
+        assert np.count_nonzero(scores) == changed, request
+
+
+def test_equal_tokens_at_the_cut_of_top_h_are_open():
+    law = fd.law(resolve(do_sample=True, top_k=0, top_h=0.5), np.zeros(4))
+    assert [(tie.group.tolist(), tie.count) for tie in law.open_ties] == [([0, 1, 2, 3], 2)]

@@ -4,15 +4,24 @@ Read and run: transformers 5.22.0 and 5.24.0, generation/logits_process.py, gene
 (``_get_default_generation_params``) and generation/utils.py (``_get_logits_processor``); torch 2.13.0 on the CPU.
 
 - Nothing asked for is greedy; ``do_sample=True`` brings **top_k=50** unasked.
-- Processors first (repetition, bad words, minimum lengths, the caller's own), in both modes; then, when sampling,
-  temperature (float32 division), top-k (ties all stay), top-p of what top-k left (the set of an ascending walk;
-  which of several equal tokens stays at the edge is left to an unstable sort), min-p, typical.
+- Processors first, in both modes: guidance, sequence biases, penalties, n-grams, bad words, minimum lengths, forced ids,
+  the length penalty, suppressed ids, the caller's own.  When sampling, then: temperature (float32 division), top-h
+  (which of several equal tokens stays at the edge is open), top-k (ties all stay), top-p of what top-k left (the set of
+  an ascending walk; open in a tie as well), min-p, typical, epsilon, eta.  A watermark and log-softmax come last, in
+  both modes.
+- The ``encoder_`` parameters act on models without an encoder too: on the prompt.
 - top-p compares with float32(1 - p), so the share that counts is 1 - float32(1 - p).
-- The two versions differ in the repetition penalty: 5.22 penalises left padding, 5.24 skips it.
+- ``min_new_tokens`` takes the place of ``min_length``.  Left padding is text for all but 5.24's repetition penalty.
+- The two versions differ in the repetition penalty (5.22 penalises left padding, 5.24 skips it) and in the order in
+  which the biases of longer sequences are added in float32 (5.22 as given, 5.24 by length).
 - The engine sums in float32.  top-p's sums and min-p's comparison stay within the 2^-20 in which a cut is reported as
-  a boundary tie, up to a vocabulary of 151936 (measured).  typical's float32 entropy does not on flat rows of 32768
-  ids or more: there the engine's set may differ from ours at the cut, by a total variation of 1e-7 to 1e-4, and by more
-  where a large group of equal tokens stands at the cut.
+  a boundary tie, up to a vocabulary of 151936 (measured).  The float32 entropy of typical and eta does not on flat rows
+  of 32768 ids or more: there the engine's set may differ from ours at the cut, by a total variation of 1e-7 to 1e-4,
+  and by more where a large group of equal tokens stands at the cut.  Guidance multiplies the rounding of a float32
+  log-softmax: 5e-7 in a probability at a scale of 3, more by as much as the temperature is below 1.
+- A rule that leaves no token is refused, although forced ids or ``remove_invalid_values`` would give the engine one.
+- Which of several equal tokens are among the 40 that a "selfhash" watermark looks at is left to the engine's sort; here
+  the lower ids are.
 - None counts as unset here, as in a ``GenerationConfig``; passed to ``generate`` itself, None switches a stage off.
 """
 
