@@ -4,8 +4,8 @@ Read and run: transformers 5.22.0 and 5.24.0, generation/logits_process.py, gene
 (``_get_default_generation_params``) and generation/utils.py (``_get_logits_processor``); torch 2.13.0 on the CPU.
 
 - Nothing asked for is greedy; ``do_sample=True`` brings **top_k=50** unasked.
-- Processors first, in both modes: guidance, sequence biases, penalties, n-grams, bad words, minimum lengths, forced ids,
-  the length penalty, suppressed ids, the caller's own.  When sampling, then: temperature (float32 division), top-h
+- Processors first, in both modes: guidance, sequence biases, penalties, n-grams, bad words, minimum lengths, forced
+  ids, the length penalty, suppressed ids, the caller's own.  When sampling, then: temperature (float32 division), top-h
   (which of several equal tokens stays at the edge is open), top-k (ties all stay), top-p of what top-k left (the set of
   an ascending walk; open in a tie as well), min-p, typical, epsilon, eta.  A watermark and log-softmax come last, in
   both modes.
