@@ -134,6 +134,41 @@ def test_presence_after_a_temperature_is_presence_times_t_before_it():
     assert apart < 1e-6
 
 
+def test_presence_before_a_temperature_is_presence_over_t_after_it():
+    # Only TensorRT-LLM's C++ kernels shorten the uniform number, and they divide before they penalise.
+    source = fd.Plan.parse(
+        'custom: presence_frequency_penalty(presence=0.2, scope="all") > temperature(value=0.5, operation="multiply") '
+        "> top_k(k=3) > truncated(p=0.9)"
+    )
+    result = fd.translate(source, "tensorrt_llm")
+    assert result.verdict == "exact by an identity"
+    assert "presence_penalty=0.4" in str(result.plan)
+    assert "temperature=0.499999" in str(result.plan)  # the engine adds 1e-6
+    history = fd.History(prompt=[0], output=[1])
+    apart = fd.law(result.plan, ROW, history=history).total_variation(fd.law(source, ROW, history=history))
+    assert apart < 1e-6
+
+
+def test_a_request_may_say_the_order_where_the_engine_lets_it():
+    # llama.cpp cuts before its temperature unless `samplers` says otherwise.
+    result = _to("vllm: temperature=0.5 top_k=4 top_p=0.9 min_p=0.1", "llama_cpp")
+    assert result.verdict == "exact"
+    assert 'samplers=["penalties", "dry", "temperature", "min_p", "top_k", "top_p"]' in str(result.plan)
+    assert fd.law(result.plan, ROW).total_variation(fd.law(result.source, ROW)) < 1e-6
+
+
+def test_llama_cpps_defaults_in_vllm_have_no_exact_p():
+    result = _to("llama_cpp: temp=0.8", "vllm", logits=ROW)
+    assert result.verdict == "row-dependent"
+    assert "temperature=0.8 top_k=40" in str(result.plan)
+    assert "min_p=0.02364354" in str(result.plan)  # 0.05^(1/0.8)
+    assert result.reasons == (
+        "top_p: llama_cpp has 0.95 of what top_k leaves at temperature 1; "
+        "vllm 0.95 of what min_p, top_k leave at temperature 0.8",
+    )
+    assert max(result.total_variation) < 1e-6
+
+
 def test_a_hosted_service_is_neither_a_source_nor_a_target():
     for source, target in (("openai: temperature=0.7", "vllm"), ("vllm: temperature=0.7", "anthropic")):
         result = _to(source, target)
@@ -176,6 +211,8 @@ def test_each_form_can_be_pasted():
         "candle: ArgMax": "LogitsProcessor::from_sampling(seed, Sampling::ArgMax)",
         "mlx_lm: temp=0.7 repetition_penalty=1.1":
             "sampler = make_sampler(temp=0.7)\nlogits_processors = make_logits_processors(repetition_penalty=1.1)",
+        'llama_cpp: temp=0.7 samplers=["top_k", "temperature"] logit_bias={"3": 1.5} mirostat_tau=4.0':
+            "--samplers 'top_k;temperature' --temp 0.7 --mirostat-ent 4.0 --logit-bias 3+1.5",
         "mistral_rs: temperature=0.7": '{"temperature": 0.7}',
     }  # fmt: skip
     assert {text: pasted(fd.Plan.parse(text)) for text in forms} == forms

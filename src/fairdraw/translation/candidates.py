@@ -17,7 +17,16 @@ from fairdraw.domains import Choice, Truth
 from fairdraw.draws import Greedy
 from fairdraw.errors import FairdrawError, ParameterError
 from fairdraw.plan import Plan
-from fairdraw.stages import AllowedIds, BadWords, DynamicTemperature, MinTokens, Stage, Temperature, TopK
+from fairdraw.stages import (
+    AllowedIds,
+    BadWords,
+    CandidateTypical,
+    DynamicTemperature,
+    MinTokens,
+    Stage,
+    Temperature,
+    TopK,
+)
 from fairdraw.translation.meaning import ENDLESS, Edit, Meaning, meaning
 
 NEUTRAL = {p.canonical: p.default for p in FAIRDRAW.variants[""].parameters}
@@ -135,10 +144,9 @@ def _orders(wanted: Meaning, variant: Variant) -> tuple[dict[str, object], ...]:
 
 def _arranged(mode: Mode, variant: Variant, order: Mapping[str, object]) -> Mode:
     """The mode with its steps as they run in an order."""
-    arrange = getattr(mode, "arrange", None)
-    if arrange is None or not order:
+    if not order:
         return mode
-    return replace(mode, steps=arrange({**{p.name: p.default for p in variant.parameters}, **order}))
+    return replace(mode, steps=mode.arranged({**{p.name: p.default for p in variant.parameters}, **order}))
 
 
 def _switches(variant: Variant) -> Iterator[dict[str, object]]:
@@ -219,6 +227,9 @@ def _value(wanted: Meaning, step: Step | None, p: Parameter, temperature: float,
     kind = {"top_k": "top_k", "top_p": "top_p", "min_p": "gap", "top_n_sigma": "sigma"}.get(name)
     if kind:
         numbers = [cut.number for cut in cuts if cut.kind == kind]
+        if not numbers and name == "top_p":
+            # TensorRT-LLM's C++ kernels give their p to the draw.
+            return getattr(wanted.draw, "p", _ABSENT)
         if not numbers:
             return _ABSENT
         number = min(numbers)
@@ -259,6 +270,8 @@ def _stage_value(wanted: Meaning, step: Step | None, p: Parameter, name: str) ->
         return by_type[MinTokens].count  # type: ignore[attr-defined]
     if name == "allowed_token_ids" and AllowedIds in by_type:
         return list(by_type[AllowedIds].ids)  # type: ignore[attr-defined]
+    if name == "typical_p" and CandidateTypical in by_type:
+        return by_type[CandidateTypical].p  # type: ignore[attr-defined]
     key = _FIELDS.get(name)
     if key is None and step is not None:
         key = next(((step.stage, f) for f, source in step.fields.items() if source == p.name), None)

@@ -53,7 +53,7 @@ TOPICS: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
             MappingProxyType({"": "cuts as elsewhere", "yes": "cuts otherwise, or not at all"}),
         ),
         "candidates": (
-            "where a mask forbids tokens",
+            "where tokens are at -inf",
             MappingProxyType({"counted": "counts them in an entropy", "": "does not"}),
         ),
         "temperature": (

@@ -26,9 +26,11 @@ from fairdraw.plan import Plan
 from fairdraw.stages import (
     AllowedIds,
     BadWords,
+    CandidateTypical,
     Checkpoint,
     CutStage,
     Dry,
+    DynamicTemperature,
     ForbidStage,
     LogitBias,
     Mask,
@@ -42,6 +44,7 @@ from fairdraw.stages import (
     TopK,
     TopNSigma,
     TopP,
+    Typical,
 )
 
 SOFTMAX = "softmax"
@@ -86,6 +89,8 @@ class Section:
     stage: Stage | None = None
     scaled: float = 1.0
     """The part of the temperature by which the logits that the stage reads were divided."""
+    remembered: Cut | None = None
+    """The row of the checkpoint that the stage reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +136,7 @@ def meaning(plan: Plan) -> Meaning:
 def same_meaning(a: Meaning, b: Meaning) -> bool:
     """Whether two meanings are one, but for what `Meaning.edges` says."""
     return (
-        a.draw == b.draw
+        same_draw(a.draw, b.draw)
         and a.forbidden == b.forbidden
         and _same_edits(a.edits, b.edits)
         and len(a.sections) == len(b.sections)
@@ -139,10 +144,19 @@ def same_meaning(a: Meaning, b: Meaning) -> bool:
     )
 
 
+def same_draw(a: Draw | str, b: Draw | str) -> bool:
+    """Whether two draws are one, within float32's rounding."""
+    p, q = getattr(a, "p", None), getattr(b, "p", None)
+    if p is None or q is None:
+        return a == b
+    return type(a) is type(b) and abs(p - q) <= P_TOLERANCE
+
+
 def same_section(a: Section, b: Section) -> bool:
     """Whether two sections are one, within float32's rounding."""
     same_heat = near(a.temperature, b.temperature) and near(a.scaled, b.scaled)
-    return same_heat and same_cuts(a.cuts, b.cuts) and same_stage(a.stage, b.stage)
+    rows = [() if s.remembered is None else (s.remembered,) for s in (a, b)]
+    return same_heat and same_cuts(a.cuts, b.cuts) and same_cuts(*rows) and same_stage(a.stage, b.stage)
 
 
 def same_stage(a: Stage | None, b: Stage | None) -> bool:
@@ -306,15 +320,35 @@ class _Reader:
     def _stop_at(self, stage: Stage) -> None:
         for name in sorted(EDGE_FIELDS & {f.name for f in fields(stage)}):
             self._edge(f"{stage.name}.{name}", str(getattr(stage, name)))
-        whole = not self.forbidden and not self.sections and all(cut.kind != "sigma" for cut in self.cuts)
-        if whole and getattr(stage, "candidates", None) is not None:
-            # Forbidden tokens count among them; where there is none, all that is kept does.
-            self._edge("candidates", "counted")
-            stage = replace(stage, candidates=None)  # type: ignore[call-arg]
+        stage = self._without_candidates(stage)
         scaled = 1.0 if isinstance(stage, CutStage) else self.scaled
-        cuts = narrowest(self.cuts)
-        self.sections.append(Section(cuts=cuts, temperature=self.temperature, stage=stage, scaled=scaled))
+        self.sections.append(
+            Section(
+                cuts=narrowest(self.cuts),
+                temperature=self.temperature,
+                stage=stage,
+                scaled=scaled,
+                remembered=self.checkpoints.get(getattr(stage, "mass", "current")),
+            )
+        )
         self.cuts, self.temperature = [], 1.0
+
+    def _without_candidates(self, stage: Stage) -> Stage:
+        """A stage of llama.cpp that counts forbidden candidates as the one that does not, where there is none."""
+        counted = getattr(stage, "candidates", None) or 0
+        # As many candidates as tokens: no cut yet, or a top-k that leaves at least so many.
+        whole = not self.forbidden and not self.sections
+        whole = whole and all(cut.kind == "top_k" and cut.number >= counted for cut in self.cuts)
+        match stage:
+            case CandidateTypical() if stage.least <= 1 and (whole or not counted):
+                plain: Stage = Typical(p=stage.p, boundary="strict", ties="any")
+            case DynamicTemperature() if whole and stage.candidates is not None:
+                plain = replace(stage, candidates=None)
+            case _:
+                return stage
+        if counted:
+            self._edge("candidates", "counted")
+        return plain
 
     def _edge(self, topic: str, rule: str) -> None:
         rules = dict.fromkeys((*filter(None, self.edges.get(topic, "").split(", ")), rule))

@@ -16,6 +16,7 @@ from fairdraw.translation.meaning import (
     alike,
     near,
     same_cut,
+    same_draw,
     same_edit,
     same_meaning,
     same_stage,
@@ -55,7 +56,7 @@ def mismatches(wanted: Meaning, got: Meaning) -> tuple[Mismatch, ...]:
     if not wanted.is_greedy and not got.is_greedy and not near(*ways):
         sides = f"{ways[0]:.6g}", f"{ways[1]:.6g}"
         found.append(Mismatch(stage="temperature", kind="different", of_row=True, sides=sides))
-    if wanted.draw != got.draw:
+    if not same_draw(wanted.draw, got.draw):
         undocumented = "undocumented" in (getattr(wanted.draw, "name", ""), getattr(got.draw, "name", ""))
         sides = _draw_words(wanted), _draw_words(got)
         found.append(Mismatch(stage="draw", kind="different", of_row=not undocumented, sides=sides))
