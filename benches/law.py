@@ -1,4 +1,4 @@
-"""Do the kernels draw from the law?  python benches/law.py [--draws 1000000] [--tail-draws 10000000] [--threads 1]
+"""Do the kernels draw from the law?  python benches/law.py [--draws 1000000] [--tail-draws 100000000] [--threads 1]
 
 Every shape of plan that has a kernel: draws by that kernel, against `fairdraw.law` in float64, by the pooled G-test.
 Each line says how many draws there were, G, the p-value, and the smallest total variation that the test would have
@@ -27,6 +27,7 @@ from fairdraw.draws import Draw, InverseCdf, Race
 from fairdraw.kernels.backends import find_kernel
 from fairdraw.kernels.drawing import program_of
 from fairdraw.stages import Checkpoint, MinP, Stage, Temperature, TopK, TopP
+from fairdraw.streams.noise import BLOCK, GROUP
 from fairdraw.verify.statistics import GTest, g_test, scipy_stats, smallest_detectable
 
 LEVEL, POWER = 1e-8, 0.99
@@ -194,15 +195,15 @@ class Band:
         return f"| {power} | {self.draws} | {self.expected:.2f} | {self.count} | {self.p_value:.3f} |"
 
 
-def bands_of(tail: str, tokens: NDArray[np.int64]) -> list[Band]:
-    """Test each band's count against the binomial law, on both sides."""
+def bands_of(tail: str, tokens: NDArray[np.int64], draws: int) -> list[Band]:
+    """Test each band's count against the binomial law, on both sides; the draws that are not listed gave the head."""
     row, powers = tail_row(tail)
     law, came = fd.law(fd.Plan.of(), row).probabilities, powers[tokens]
     bands = []
     for power in TAILS[tail]:
         mass, count = float(law[powers == power].sum()), int((came == power).sum())
-        p_value = float(scipy_stats().binomtest(count, tokens.size, mass).pvalue)
-        bands.append(Band(power=power, count=count, expected=mass * tokens.size, draws=tokens.size, p_value=p_value))
+        p_value = float(scipy_stats().binomtest(count, draws, mass).pvalue)
+        bands.append(Band(power=power, count=count, expected=mass * draws, draws=draws, p_value=p_value))
     return bands
 
 
@@ -218,10 +219,47 @@ def draw_tail(tail: str, draws: int, draw: Draw, threads: int = 0) -> NDArray[np
     return np.concatenate(list(tokens_of(shape, row, draws, threads)))
 
 
+def reach_of_groups(tail: str) -> int:
+    """The least 52 bits of a group's noise with which one of its ids may come before the head.
+
+    No noise exceeds -ln 2^-53, added up over the three levels; a tail token wins only if its own, which is at least
+    its group's, is below 2^-power of the head's.  The margin is far above what rounds.
+    """
+    most = 53 * math.log(2) * (1 + 1 / BLOCK + 1 / GROUP) * 1.001
+    return math.floor(2.0**52 * math.exp(-GROUP * 2.0 ** -min(TAILS[tail]) * most))
+
+
+def tail_events(tail: str, draws: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions and tokens of all draws but the head's: whole draws only where a group's noise may beat the head."""
+    from numba import njit
+
+    from fairdraw.kernels.numba_cpu.noise import GROUP_LEVEL, make_key, words_of
+
+    @njit(nogil=True)
+    def scan(first, stop, seed, least, found):
+        groups, count = VOCAB // GROUP, 0
+        indices, bits, spare = np.arange(groups), np.empty(groups, np.uint64), np.empty(groups, np.uint64)
+        counters = np.empty(4 * groups, np.uint32)
+        for position in range(first, stop):
+            words_of(indices, groups, GROUP_LEVEL, make_key(position, 0, seed, 0, 0), bits, spare, counters)
+            highest = np.uint64(0)
+            for group in range(groups):
+                highest = max(highest, bits[group])
+            if highest >= least:
+                found[count] = position
+                count += 1
+        return count
+
+    found = np.empty(draws // 500 + 1000, np.int64)  # a draw in seven thousand is looked at
+    positions = found[: scan(0, draws, SEED, np.uint64(reach_of_groups(tail)), found)].copy()
+    tokens = fd.sample_many(fd.Plan.of(), tail_row(tail)[0], seed=SEED, positions=positions)
+    return positions[tokens != HEAD], tokens[tokens != HEAD]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--draws", type=lambda text: int(float(text)), default=1_000_000)
-    parser.add_argument("--tail-draws", type=lambda text: int(float(text)), default=10_000_000)
+    parser.add_argument("--tail-draws", type=lambda text: int(float(text)), default=100_000_000)
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     os.environ.setdefault("FAIRDRAW_BACKEND", "numba")
@@ -233,26 +271,26 @@ def main() -> None:
         findings.append(examine(shape, given.draws, given.threads))
         print(findings[-1], flush=True)
     print("\n| tail | by | each token | draws | expected | came | p |\n|---|---|---|---:|---:|---:|---:|")
-    ways: list[tuple[str, int, Draw, int]] = [
+    bands = []
+    for tail, draws, draw, threads in (
         ("flat", given.draws, Race(), 0),
         ("flat", given.draws, InverseCdf(), 0),
         ("flat", given.draws // 10, Race(), given.threads),
         ("flat", given.draws // 10, InverseCdf(), given.threads),
         ("light", given.draws, Race(), 0),
         ("light", given.draws, InverseCdf(), 0),
-        ("lightest", given.tail_draws, InverseCdf(), 0),
-        ("lightest", given.tail_draws, Race(), 0),
-    ]
-    bands, tokens = [], np.zeros(0, np.int64)
-    for tail, draws, draw, threads in ways:
-        tokens = draw_tail(tail, draws, draw, threads)
-        for band in bands_of(tail, tokens):
+        ("lightest", given.tail_draws // 10, InverseCdf(), 0),
+    ):
+        for band in bands_of(tail, draw_tail(tail, draws, draw, threads), draws):
             bands.append(band)
             print(f"| {tail} | {draw.name}, {'one by one' if threads else 'many of one row'} {band}", flush=True)
-    came = np.flatnonzero(tokens != HEAD)
-    print(
-        "\nThe race's tail events of the lightest tail:", dict(zip(came.tolist(), tokens[came].tolist(), strict=True))
-    )
+    positions, tokens = tail_events("lightest", given.tail_draws)
+    for band in bands_of("lightest", tokens, given.tail_draws):
+        bands.append(band)
+        print(f"| lightest | race, where a group's noise may win {band}")
+    first = positions < 10_000_000
+    print("\nThe race's tail events of the first 10000000 positions of the lightest tail, position and token:")
+    print(dict(zip(positions[first].tolist(), tokens[first].tolist(), strict=True)), "\n")
     total = sum(finding.test.draws for finding in findings)
     outside = sum(finding.test.out_of_support for finding in findings)
     least = min(result.p_value for result in [*(finding.test for finding in findings), *bands])
