@@ -92,7 +92,14 @@ def test_min_new_tokens_takes_the_place_of_min_length():
 
 @pytest.mark.parametrize(
     ("prompt", "output", "suppressed"),
-    [([5], [], False), ([5], [1], True), ([5], [1, 6], False), ([5, 6], [], True), ([5, 6, 7], [], True)],
+    [
+        ([5], [], False),
+        ([5], [1], True),
+        ([5], [1, 6], False),
+        ([5, 6], [], True),
+        ([5, 6], [1], False),
+        ([5, 6, 7], [], True),
+    ],
 )
 def test_a_forced_first_id_puts_the_beginning_off_after_a_prompt_of_one_id_alone(prompt, output, suppressed):
     plan = resolve(do_sample=True, top_k=0, forced_bos_token_id=1, begin_suppress_tokens=[1, 3])
