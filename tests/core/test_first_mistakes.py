@@ -28,7 +28,6 @@ MODEL = saying([1, 0], ["<end>", "a"], ends=(0,))
         (lambda: fd.Plan.parse(None), "text must be a plan as text"),
         (lambda: fd.Plan.resolve("fairdraw: temperature=1"), "Plan.parse reads a plan from text"),
         (lambda: fd.Plan.from_json(json.dumps(PLAN.to_json())), "json.loads(text) first"),
-        (lambda: fd.Plan.parse("ollama: temperature=1"), "ollama has no dialect yet"),
         (lambda: fd.Plan.parse("CANDLE: ArgMax"), "did you mean 'candle'?"),
         (lambda: fd.Plan.parse("fairdraw: stop='ab'"), "texts stand in double quotes"),
         (lambda: fd.Plan.parse("transformers: do_sample=True"), "write true"),

@@ -25,6 +25,9 @@ ENGINES = (
     "mistral_rs",
     "tensorrt_llm",
     "llama_cpp",
+    "ollama",
+    "exllamav2",
+    "exllamav3",
 )
 CASES = [case for engine in ENGINES for case in json.loads((GOLDEN / f"{engine}.json").read_text())["cases"]]
 WITHIN = 1e-6

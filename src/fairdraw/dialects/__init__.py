@@ -7,12 +7,15 @@ from types import MappingProxyType
 from fairdraw.dialects.anthropic import ANTHROPIC
 from fairdraw.dialects.base import Dialect
 from fairdraw.dialects.candle import CANDLE
+from fairdraw.dialects.exllamav2 import EXLLAMAV2
+from fairdraw.dialects.exllamav3 import EXLLAMAV3
 from fairdraw.dialects.fairdraw import FAIRDRAW
 from fairdraw.dialects.flashinfer import FLASHINFER
 from fairdraw.dialects.llama_cpp import LLAMA_CPP
 from fairdraw.dialects.mistral_rs import MISTRAL_RS
 from fairdraw.dialects.mlx_lm import MLX_LM
 from fairdraw.dialects.nano_vllm import NANO_VLLM
+from fairdraw.dialects.ollama import OLLAMA
 from fairdraw.dialects.openai import OPENAI
 from fairdraw.dialects.reference import REFERENCE
 from fairdraw.dialects.sglang import SGLANG
@@ -37,6 +40,9 @@ DIALECTS: MappingProxyType[str, Dialect] = MappingProxyType(
             MISTRAL_RS,
             TENSORRT_LLM,
             LLAMA_CPP,
+            OLLAMA,
+            EXLLAMAV2,
+            EXLLAMAV3,
             OPENAI,
             ANTHROPIC,
         )

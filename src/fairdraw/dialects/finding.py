@@ -7,16 +7,6 @@ from fairdraw.dialects.base import Dialect
 from fairdraw.dialects.reading import did_you_mean
 from fairdraw.errors import PlanError
 
-WITHOUT_A_DIALECT = frozenset(
-    (
-        "llama.cpp",
-        "exllamav2",
-        "exllamav3",
-        "ollama",
-    )
-)
-"""Engines that people ask for; none is a misspelling of a known one."""
-
 
 def find_dialect(name: str) -> Dialect:
     """The dialect of ``engine@version``; without a version the newest known one, and patch versions do not count.
@@ -38,8 +28,6 @@ def find_dialect(name: str) -> Dialect:
     if not versions:
         engines = dict.fromkeys(d.engine for d in DIALECTS.values())
         known = f"known: {', '.join(engines)}"
-        if engine in WITHOUT_A_DIALECT:
-            raise PlanError(f"{engine} has no dialect yet", known)
         raise PlanError(f"no dialect is called {engine!r}", did_you_mean(engine.lower(), engines) or known)
     if not version:
         return list(versions.values())[-1]
