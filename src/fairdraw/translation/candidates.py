@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from itertools import product
+from itertools import chain, product
 
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Variant
@@ -17,6 +17,7 @@ from fairdraw.domains import Choice, Truth
 from fairdraw.draws import Greedy
 from fairdraw.errors import FairdrawError, ParameterError
 from fairdraw.plan import Plan
+from fairdraw.plan_format import plain_value
 from fairdraw.stages import (
     AllowedIds,
     BadWords,
@@ -72,12 +73,14 @@ class Candidate:
     plan: Plan
 
 
-def candidates(wanted: Meaning, dialect: Dialect, facts: ModelFacts | None) -> tuple[list[Candidate], list[str]]:
+def candidates(
+    source: Plan, wanted: Meaning, dialect: Dialect, facts: ModelFacts | None
+) -> tuple[list[Candidate], list[str]]:
     """Every request worth trying, the plainest first, and the engine's reasons against those it refuses."""
     found: list[Candidate] = []
     refusals: dict[str, None] = {}
     seen: set[Plan] = set()
-    for variant, request in _requests(wanted, dialect):
+    for variant, request in chain(_own_request(source, dialect), _requests(wanted, dialect)):
         try:
             plan = Plan.resolve(request, dialect=dialect.name, variant=variant, facts=facts)
         except ParameterError as problem:
@@ -90,6 +93,14 @@ def candidates(wanted: Meaning, dialect: Dialect, facts: ModelFacts | None) -> t
             seen.add(plan)
             found.append(_offset(wanted, Candidate(variant=variant, request=request, plan=plan), dialect, facts))
     return found, list(refusals)
+
+
+def _own_request(source: Plan, dialect: Dialect) -> Iterator[tuple[str, dict[str, object]]]:
+    """What the source itself asked for, where the target is the same engine."""
+    if source.dialect.partition("@")[0] == dialect.engine and source.variant in dialect.variants:
+        known = {p.name for p in dialect.variants[source.variant].parameters}
+        values = ((s.name, s.value) for s in source.settings if s.value is not None and s.name in known)
+        yield source.variant, {name: plain_value(value) for name, value in values}
 
 
 def _offset(wanted: Meaning, found: Candidate, dialect: Dialect, facts: ModelFacts | None) -> Candidate:
@@ -114,7 +125,8 @@ def _requests(wanted: Meaning, dialect: Dialect) -> Iterator[tuple[str, dict[str
             # A plan that draws is not looked for in a mode that does not.
             for mode in (m for m in variant.modes if wanted.is_greedy or not isinstance(m.draw, Greedy)):
                 for order, top_k in product(_orders(wanted, variant), _top_k_names(mode)):
-                    base = _filled(wanted, variant, _arranged(mode, variant, order), top_k)
+                    arranged = _arranged(mode, variant, order)
+                    base = None if arranged is None else _filled(wanted, variant, arranged, top_k)
                     if base is None:
                         continue
                     for extra, window in product(_greedy_ways(wanted, variant, mode), (0, ENDLESS)):
@@ -124,8 +136,8 @@ def _requests(wanted: Meaning, dialect: Dialect) -> Iterator[tuple[str, dict[str
 
 
 def _orders(wanted: Meaning, variant: Variant) -> tuple[dict[str, object], ...]:
-    """The engine's own order, and those of the source where an engine lets a request say it (llama.cpp)."""
-    samplers = next((p for p in variant.parameters if p.name == "samplers"), None)
+    """The engine's own order, and the source's where a request may say it (llama.cpp's samplers, exllamav3's steps)."""
+    samplers = next((p for p in variant.parameters if p.name in ("samplers", "steps")), None)
     if samplers is None or wanted.is_greedy:
         return ({},)
     cuts: list[str] = []
@@ -136,17 +148,21 @@ def _orders(wanted: Meaning, variant: Variant) -> tuple[dict[str, object], ...]:
         cuts += [_SAMPLERS[section.stage.name]] if section.stage and section.stage.name in _SAMPLERS else []
     cuts = [cut for cut in dict.fromkeys(cuts) if cut != "temperature"]
     places = range(len(cuts) + 1)
-    orders = (["penalties", "dry", *cuts[:place], "temperature", *cuts[place:]] for place in places)
+    first = ["penalties", "dry"] if samplers.name == "samplers" else []
+    orders = ([*first, *cuts[:place], "temperature", *cuts[place:]] for place in places)
     found: list[dict[str, object]] = [{}]
     found.extend({samplers.name: order} for order in orders)
     return tuple(found)
 
 
-def _arranged(mode: Mode, variant: Variant, order: Mapping[str, object]) -> Mode:
-    """The mode with its steps as they run in an order."""
+def _arranged(mode: Mode, variant: Variant, order: Mapping[str, object]) -> Mode | None:
+    """The mode with its steps as they run in an order; None where the engine has no such sampler."""
     if not order:
         return mode
-    return replace(mode, steps=mode.arranged({**{p.name: p.default for p in variant.parameters}, **order}))
+    try:
+        return replace(mode, steps=mode.arranged({**{p.name: p.default for p in variant.parameters}, **order}))
+    except ParameterError:
+        return None
 
 
 def _switches(variant: Variant) -> Iterator[dict[str, object]]:
@@ -187,12 +203,22 @@ def _filled(wanted: Meaning, variant: Variant, mode: Mode, top_k: str) -> dict[s
     request: dict[str, object] = {}
     temperature = scaled = 1.0
     for step in mode.steps:
-        for name in step.parameters:
+        others = _top_k_names(mode) if step.stage is TopK else ()
+        values = {
+            name: _ABSENT
+            if name in others and name != top_k
+            else _value(wanted, step, parameters[name], temperature, scaled)
+            for name in step.parameters
+        }
+        asked = any(value is not _ABSENT for value in values.values())
+        settled = False
+        for name, value in values.items():
             p = parameters[name]
-            idle = step.stage is TopK and name != top_k and name in _top_k_names(mode)
-            value = _ABSENT if idle else _value(wanted, step, p, temperature, scaled)
             if value is _ABSENT and name not in request:
-                value = _off(step, p)
+                # Where a step is wanted, what nobody asks for is neutral, and else the engine's own.
+                alone = settled and p.canonical not in NEUTRAL
+                value = NEUTRAL.get(p.canonical, _ABSENT) if asked else _ABSENT if alone else _off(step, p)
+                settled = settled or value is not _ABSENT
                 if value is _ABSENT and p.required:
                     return None
             if value is not _ABSENT:

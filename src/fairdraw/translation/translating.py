@@ -138,7 +138,7 @@ def translate(
     dialect = find_dialect(to)
     rows = _checked_rows(logits)
     wanted = meaning(plan)
-    found, refusals = candidates(wanted, dialect, facts)
+    found, refusals = candidates(plan, wanted, dialect, facts)
     meanings = [meaning(candidate.plan) for candidate in found]
     exact = [c for c, m in zip(found, meanings, strict=True) if same_meaning(wanted, m) and _is_documented(m)]
     if exact:
