@@ -1,7 +1,6 @@
 """A model's ``generation_config.json``, as each engine reads it.
 
-Read: transformers 5.24.0 (generation/configuration_utils.py) takes every name; vllm 0.33.0
-(``ModelConfig.get_diff_sampling_param``) and sglang 0.5.23 (``get_default_sampling_params``) a few.
+Read: transformers 5.24.0 (generation/configuration_utils.py) takes every name; vllm 0.33.0 and sglang 0.5.23 a few.
 """
 
 from __future__ import annotations
@@ -16,7 +15,16 @@ from fairdraw.requests.base import LeftOut, sort_out
 
 TAKEN = MappingProxyType(
     {
-        "vllm": ("repetition_penalty", "temperature", "top_k", "top_p", "min_p", "max_new_tokens"),
+        "vllm": (
+            "repetition_penalty",
+            "presence_penalty",
+            "frequency_penalty",
+            "temperature",
+            "top_k",
+            "top_p",
+            "min_p",
+            "max_new_tokens",
+        ),
         "sglang": ("repetition_penalty", "temperature", "top_k", "top_p", "min_p"),
     }
 )

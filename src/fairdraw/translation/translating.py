@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -25,9 +26,15 @@ from fairdraw.translation.mismatches import Mismatch, mismatches
 from fairdraw.translation.nearest import Nearest, Rows, nearest, ranked_by_meaning
 
 Verdict = Literal["exact", "exact by an identity", "row-dependent", "impossible"]
-MODEL_FILES_SET = frozenset({"temperature", "top_k", "top_p", "min_p", "repetition_penalty"})
-"""What a model's generation_config.json may set behind a request's back, in engines that read it."""
-READS_MODEL_FILES = frozenset({"transformers", "vllm", "sglang"})
+_FILE_NAMES = frozenset({"temperature", "top_k", "top_p", "min_p", "repetition_penalty"})
+SET_BY_FILES = MappingProxyType(
+    {
+        "transformers": _FILE_NAMES | {"typical_p"},
+        "vllm": _FILE_NAMES | {"presence_penalty", "frequency_penalty"},
+        "sglang": _FILE_NAMES,
+    }
+)
+"""What a model's generation_config.json may set behind a request's back, in engines that read it: our names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +299,7 @@ def _short(value: float) -> float:
 
 def _by_file(p: Parameter, dialect: Dialect) -> bool:
     """Whether a model's file may set a parameter that a request leaves out."""
-    return dialect.engine in READS_MODEL_FILES and p.canonical in MODEL_FILES_SET
+    return p.canonical in SET_BY_FILES.get(dialect.engine, ())
 
 
 def _is_silent(plan: Plan, p: Parameter, wanted: Plan) -> bool:
