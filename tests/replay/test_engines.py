@@ -62,7 +62,12 @@ def test_every_replay_follows_its_plans_support():
 
 
 def test_the_seed_matters_in_every_replay():
-    plans = {"candle": "All temperature=1", "transformers": "do_sample=true", "nano_vllm": "temperature=1"}
+    plans = {
+        "candle": "All temperature=1",
+        "transformers": "do_sample=true",
+        "nano_vllm": "temperature=1",
+        "llama_cpp": "",
+    }
     assert set(plans) == set(REPLAYERS)
     for engine, plan in plans.items():
         assert tokens(f"{engine}: {plan}", seed=1) != tokens(f"{engine}: {plan}", seed=2)

@@ -10,16 +10,22 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdraw.arrays import as_logits
+from fairdraw.context import Context
+from fairdraw.dialects.llama_cpp_parameters import sampler_names
 from fairdraw.dialects.reading import did_you_mean
 from fairdraw.draws import ClippedGumbel
 from fairdraw.errors import ParameterError, PlanError
 from fairdraw.history import History
+from fairdraw.masses import RealMasses
 from fairdraw.plan import Plan
-from fairdraw.replay import nano_vllm, transformers
+from fairdraw.replay import llama_cpp, nano_vllm, transformers
 from fairdraw.replay.candle import LogitsProcessor, apply_repeat_penalty
 from fairdraw.replay.candle_sampling import Sampling
 from fairdraw.replay.result import Replayed
 from fairdraw.replay.rust_selection import select_nth
+from fairdraw.rows import Row
+from fairdraw.stages import EditStage
 from fairdraw.streams.torch_mt19937 import TorchGenerator
 
 
@@ -37,7 +43,7 @@ def replayer(engine: str, plan: Plan, seed: int) -> Replayer:
     Parameters
     ----------
     engine : str
-        "candle", "transformers" or "nano_vllm".
+        "candle", "transformers", "nano_vllm" or "llama_cpp".
     plan : Plan
         Of that engine's dialect.
     seed : int, 0 to 2^64-1
@@ -63,7 +69,7 @@ def replayer(engine: str, plan: Plan, seed: int) -> Replayer:
     [0, 1, 0, 1, 3, 1, 5, 0]
     """
     if engine not in REPLAYERS:
-        by_hand = f"fairdraw.replay.{engine} does, from Python" if engine in ("vllm", "llama_cpp") else ""
+        by_hand = f"fairdraw.replay.{engine} does, from Python" if engine == "vllm" else ""
         hint = by_hand or did_you_mean(engine, REPLAYERS) or f"known: {', '.join(REPLAYERS)}"
         raise PlanError(f"{engine!r} cannot be replayed by a plan", hint)
     if plan.dialect.partition("@")[0] != engine:
@@ -123,7 +129,33 @@ def _nano_vllm(plan: Plan, seed: int) -> Replayer:
     return lambda logits, history: nano_vllm.draw(plan, logits, generator)
 
 
+LLAMA_CHAIN = ("checkpoint", "at_least", "top_k", "top_p", "min_p", "temperature")
+"""Stages that the replay of llama.cpp has, beside edits."""
+LLAMA_SAMPLERS = ("penalties", "dry", "top_k", "top_p", "min_p", "temperature")
+"""Its samplers, in this order."""
+
+
+def _llama_cpp(plan: Plan, seed: int) -> Replayer:
+    edits = tuple(stage for stage in plan.stages if isinstance(stage, EditStage))
+    cuts = [stage.name for stage in plan.stages[1:] if not isinstance(stage, EditStage)]
+    values = {setting.name: setting.value for setting in plan.settings}
+    order = tuple(name for name in sampler_names(values) if name in LLAMA_SAMPLERS)
+    if set(cuts) - set(LLAMA_CHAIN) or order != LLAMA_SAMPLERS or plan.variant:
+        hint = "the replay has the usual chain: bias, penalties, DRY, top-k, top-p, min-p, temperature"
+        raise ParameterError("samplers", ", ".join(cuts), "the usual chain, other samplers off", hint)
+    fields = {name: values[name] for name in ("top_k", "top_p", "min_p", "temperature", "min_keep")}
+    chain, generator = llama_cpp.Chain(**fields), llama_cpp.LlamaGenerator(seed)  # type: ignore[arg-type]
+
+    def step(logits: object, history: History) -> Replayed:
+        row = Row.of(as_logits(logits), RealMasses)
+        for edit in edits:
+            row = edit.apply(row, Context(history=history))
+        return llama_cpp.draw(chain.apply(row.scores), generator)
+
+    return step
+
+
 REPLAYERS: MappingProxyType[str, Callable[[Plan, int], Replayer]] = MappingProxyType(
-    {"candle": _candle, "transformers": _transformers, "nano_vllm": _nano_vllm}
+    {"candle": _candle, "transformers": _transformers, "nano_vllm": _nano_vllm, "llama_cpp": _llama_cpp}
 )
-"""Engine to what starts its generator.  llama.cpp and vLLM have no dialect yet; see their modules."""
+"""Engine to what starts its generator.  vLLM's noise has to be handed in: see its module."""
