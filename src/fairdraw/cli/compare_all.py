@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 
 from rich.text import Text
 
 from fairdraw.cli.inputs import Rows
-from fairdraw.cli.output import Kind, number, print_json, print_table, say, words
+from fairdraw.cli.output import PIPED_WIDTH, Kind, number, print_json, print_table, say, words
 from fairdraw.dialects.fairdraw import FAIRDRAW
 from fairdraw.dialects.reading import did_you_mean
 from fairdraw.errors import PlanError
@@ -15,10 +17,12 @@ from fairdraw.models.progress import progress
 from fairdraw.params import DOMAINS, SamplingParams
 from fairdraw.plan_format import parse_parameters
 from fairdraw.verify.matrix import Matrix, compare_all
-from fairdraw.verify.page import page, runs, unasked
+from fairdraw.verify.page import darkest, page, runs, unasked
 
 _SHADES = " .:-=+*%#"
 """What stands beside a number, so that a table reads as a picture without colour too."""
+_NAME, _CELL = 16, 7
+"""Columns that the names take, and a cell with its mark."""
 _STEPS = 100
 
 
@@ -64,10 +68,14 @@ def _print(matrix: Matrix, rows: Rows) -> None:
     count = len(rows.numbers)
     words(f"{count} row{'s' if count > 1 else ''} of {rows.source}, vocabulary {rows.logits.shape[1]}\n")
     names = list(matrix.plans)
-    columns: list[tuple[str, Kind]] = [("", "right"), ("engine", "left")]
-    columns += [(str(i + 1), "right") for i in range(len(names) - 1)]
+    columns: list[tuple[str, Kind]] = [("engine", "left"), *((str(i + 1), "right") for i in range(len(names) - 1))]
+    marks = _SHADES if _width() >= _NAME + _CELL * len(names) else ""
+    full = darkest(matrix)
     lines = [
-        (i + 1, name, *(_shaded(float(matrix.mean[i, j])) if j < i else "" for j in range(len(names) - 1)))
+        (
+            f"{i + 1:>2} {name.partition('@')[0]}",
+            *(_shaded(float(matrix.mean[i, j]), full, marks) if j < i else "" for j in range(len(names) - 1)),
+        )
         for i, name in enumerate(names)
     ]
     print_table("mean total variation of each pair", columns, lines)
@@ -82,11 +90,16 @@ def _print(matrix: Matrix, rows: Rows) -> None:
         say(f"{name}: no law for this request: {why}")
 
 
-def _shaded(value: float) -> Text:
-    """A number with a mark as dark as it is large."""
-    level = 0 if value <= 1e-6 else min(len(_SHADES) - 1, 1 + int(value * 2 * (len(_SHADES) - 1)))
-    text = "0" if value <= 1e-6 else f"{value:.0e}".replace("e-0", "e-") if value < 0.005 else f"{value:.2f}"
-    return Text(f"{text} {_SHADES[level]}", style="bold" if level >= 4 else "dim" if level == 0 else "")
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+
+
+def _shaded(value: float, full: float, marks: str) -> Text:
+    """A number and, where there is room, a mark as dark as it is large."""
+    last = len(_SHADES) - 1
+    level = 0 if value <= 1e-6 else max(1, min(last, round(value / full * last)))
+    text = "0" if value <= 1e-6 else "<.01" if value < 0.005 else f"{value:.2f}".lstrip("0")
+    return Text(f"{text}{marks[level : level + 1]}", style="bold" if level > last / 2 else "" if level else "dim")
 
 
 def _kept(matrix: Matrix, group: tuple[str, ...]) -> str:

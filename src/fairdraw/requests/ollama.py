@@ -1,32 +1,17 @@
 """The body of a request to Ollama, ``/api/generate`` or ``/api/chat``, with its ``options``.
 
-Read: ollama fb30760, api/types.go (``DefaultOptions``) and llm/llama_server.go.  Its llama-server gets every option,
-so that Ollama's defaults, not llama.cpp's, hold: top_p 0.9 and min_p 0.
+Read: ollama fb30760, api/types.go and llm/llama_server.go.  Options that it does not know it passes over, with a
+warning in its log.
 """
 
 from __future__ import annotations
 
 from types import MappingProxyType
 
-from fairdraw.dialects import DIALECTS
 from fairdraw.errors import PlanError
 from fairdraw.requests.base import ASIDE, Asked, Format, LeftOut, sort_out
 from fairdraw.requests.bodies import NOT_SAMPLING, body
 
-DEFAULTS = MappingProxyType(
-    {
-        "temperature": 0.8,
-        "top_k": 40,
-        "top_p": 0.9,
-        "min_p": 0.0,
-        "typical_p": 1.0,
-        "repeat_last_n": 64,
-        "repeat_penalty": 1.0,
-        "presence_penalty": 0.0,
-        "frequency_penalty": 0.0,
-    }
-)
-"""What Ollama sends to its llama-server for an option that nobody set."""
 _RUNNER = MappingProxyType(
     dict.fromkeys(
         ("num_ctx", "num_batch", "num_gpu", "main_gpu", "use_mmap", "num_thread", "draft_num_predict"),
@@ -62,18 +47,15 @@ def read(text: str) -> Asked:
         raise PlanError(f"options must be a JSON object, got {type(options).__name__}")
     if data.get("format"):
         raise PlanError("ollama: format is a grammar, which is no stage", "pass what it allows as a mask")
-    own = any(dialect.engine == "ollama" for dialect in DIALECTS.values())
-    dialect = "ollama" if own else "llama_cpp"
     kept, left = sort_out(
-        dialect,
+        "ollama",
         options,
         aside=_RUNNER,
-        renamed={} if own else {"num_predict": "n_predict"},
         unset={"seed": (-1,), "num_predict": (-1, -2)},
         unknown="ollama does not know it and passes over it",
     )
     beside = tuple(LeftOut(name=n, value=v, why=f"{ASIDE}: {_ASIDE.get(n, 'not an option')}") for n, v in data.items())
-    return Asked(dialect=dialect, request=kept, server={} if own else DEFAULTS, left_out=(*beside, *left))
+    return Asked(dialect="ollama", request=kept, left_out=(*beside, *left))
 
 
 OLLAMA = Format(name="ollama", engine="ollama", meaning="JSON body of a generate or chat request", read=read)

@@ -89,7 +89,7 @@ def _plot(matrix: Matrix) -> str:
     return f"<figure><div class='wide'>{svg}{''.join(parts)}</svg></div><figcaption>{caption}</figcaption></figure>"
 
 
-def _scale(matrix: Matrix) -> float:
+def darkest(matrix: Matrix) -> float:
     """The total variation of the darkest shade: the largest one, rounded up."""
     return next(scale for scale in _SCALES if scale >= min(1.0, float(matrix.mean.max())))
 
@@ -97,7 +97,7 @@ def _scale(matrix: Matrix) -> float:
 def _cell(matrix: Matrix, names: Sequence[str], i: int, j: int) -> str:
     mean, largest = float(matrix.mean[i, j]), float(matrix.largest[i, j])
     x, y = LABEL + j * CELL, TOP + i * CELL
-    shade = min(1.0, round(mean / _scale(matrix) * _SHADES + (0.5 if mean > 1e-6 else 0)) / _SHADES)
+    shade = min(1.0, round(mean / darkest(matrix) * _SHADES + (0.5 if mean > 1e-6 else 0)) / _SHADES)
     fill = f"rgba(var(--hot), {0.12 + 0.88 * shade:.2f})" if shade else "var(--zero)"
     words = f"{names[i]} and {names[j]}: mean {_written(mean)}, largest {_written(largest)}"
     on = " class='on'" if shade > 0.5 else ""
