@@ -144,3 +144,11 @@ def test_a_request_in_our_names_is_read_in_its_own():
     asked = fd.Plan.resolve(request, dialect="llama_cpp")
     assert "repeat_penalty=1.1" in str(asked)
     assert asked.limits.max_tokens == 5
+
+
+def test_a_token_too_light_for_float32_breaks_typical_as_a_forbidden_one_does():
+    """A bias of -100 leaves a probability of 0 in float32, and 0 * log(0) is NaN; one of -90 does not."""
+    row = np.log([0.4, 0.25, 0.15, 0.12, 0.08])
+    kept = [law(f'{OFF} typical_p=0.39 logit_bias={{"4": {bias}}}', row).support.tolist() for bias in (-105.0, -90.0)]
+    assert kept[0] == [0]
+    assert 0 not in kept[1]

@@ -12,21 +12,23 @@ import numpy as np
 from fairdraw.context import Context
 from fairdraw.domains import PROBABILITY, Whole
 from fairdraw.masses import Ids
-from fairdraw.rows import Ranking, Reach, Row
+from fairdraw.rows import Ranking, Reach, Row, log2_of
 from fairdraw.stages.base import CutStage, Domains
 from fairdraw.stages.typical import Typical
 
 SHORTEST_SORTED = 16
 """libstdc++'s sort inserts one by one up to here, and partitions above."""
+LIGHTEST_BITS = -150.0
+"""log2 of the probability from which float32 rounds to 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateTypical(CutStage):
     """Keep the tokens whose surprise is nearest to the entropy, nearest first, until their mass is more than p.
 
-    Where one of the candidates is at -inf, forbidden or out by top-n-sigma, the entropy is NaN, no distance is less
-    than another, and the order is what a sort makes of that: up to 16 candidates the order of the scores, as in top-p;
-    above, what libstdc++'s ``std::sort`` leaves of it.
+    Where one of the candidates is at -inf, forbidden or out by top-n-sigma, or has a float32 probability of 0 (a bias
+    of -100), the entropy is NaN, no distance is less than another, and the order is what a sort makes of that: up to
+    16 candidates the order of the scores, as in top-p; above, what libstdc++'s ``std::sort`` leaves of it.
 
     Notes
     -----
@@ -61,7 +63,8 @@ class CandidateTypical(CutStage):
         if self.p >= 1:
             return row
         size = min(self.candidates, row.vocab)
-        if row.kept.size < size:
+        if row.kept.size < size or (size and lightest_bits(row) < LIGHTEST_BITS):
+            size = max(size, row.kept.size)
             places = order_without_comparisons(size)
             ids = row.order[places[places < row.kept.size]]
             return self._first(row, Ranking(ids, np.arange(ids.size)))
@@ -74,6 +77,13 @@ class CandidateTypical(CutStage):
     def _first(self, row: Row, ranking: Ranking) -> Row:
         reach = row.reach(ranking, self.p, "strict")
         return row.keep(ranking, Reach(*(min(max(count, self.least), row.kept.size) for count in reach)), "any")
+
+
+def lightest_bits(row: Row) -> float:
+    """log2 of the least probability of those kept."""
+    masses = row.integers
+    below = (float(row.scores[row.kept].min()) - float(masses.peak)) * masses.scale
+    return below - log2_of(int(masses.values[row.kept].sum()) / masses.unit)
 
 
 @lru_cache(maxsize=64)
