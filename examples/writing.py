@@ -1,7 +1,7 @@
 """A text of SmolLM2-135M-Instruct, one token after another (93 MB are fetched once)."""
 
 import fairdraw as fd
-from fairdraw.generation.loop import encode_prompt
+from fairdraw.generation.prompts import encode_prompt
 
 MODEL = fd.load_model("smollm2")
 

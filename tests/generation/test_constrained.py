@@ -44,6 +44,39 @@ def test_a_stop_string_that_cuts_the_text_leaves_it_unfulfilled():
     assert (done.text, done.stop_reason, done.fulfilled) == ("ye", "s", False)
 
 
+@pytest.mark.parametrize(
+    ("limits", "text", "fulfilled"),
+    [
+        ({"stop": ["yes"]}, "yes", True),
+        ({"stop": ["ye"]}, "ye", False),
+        ({"stop_token_ids": [2]}, "yes", True),
+        ({"stop_token_ids": [1]}, "ye", False),
+        ({"stop": ["e"]}, "ye", False),
+    ],
+)
+def test_a_stop_that_is_included_cuts_nothing_if_nothing_followed_it(limits, text, fulfilled):
+    plan = fd.Plan.resolve({"temperature": 0.0, "include_stop_str_in_output": True, **limits}, facts=FACTS)
+    done = generate(saying([1, 2], TEXTS, ends=(0,)), [5], plan, seed=1, constraint=Choice(("yes",)))
+    assert (done.text, done.finish_reason, done.fulfilled) == (text, "stop", fulfilled)
+
+
+@pytest.mark.parametrize(("included", "text"), [(True, "n"), (False, "")])
+def test_what_came_after_an_included_stop_string_in_its_token_is_cut(included, text):
+    limits = {"stop": ["n"], "include_stop_str_in_output": included}
+    plan = fd.Plan.resolve({"temperature": 0.0, **limits}, facts=FACTS)
+    done = generate(saying([3], TEXTS, ends=(0,)), [5], plan, seed=1, constraint=Choice(("no",)))
+    assert (done.text, done.tokens, done.fulfilled) == (text, (3,), False)
+
+
+def test_a_stop_id_that_is_not_shown_is_missing_unless_it_is_an_end_token():
+    plan = fd.Plan.resolve({"temperature": 0.0, "stop_token_ids": [2]}, facts=FACTS)
+    done = generate(saying([1, 2], TEXTS, ends=(0,)), [5], plan, seed=1, constraint=Choice(("yes",)))
+    assert (done.text, done.stop_reason, done.fulfilled) == ("ye", 2, False)
+    plan = fd.Plan.resolve({"temperature": 0.0, "stop_token_ids": [0], "ignore_eos": True}, facts=FACTS)
+    done = generate(saying([3, 0], TEXTS, ends=(0,)), [5], plan, seed=1, constraint=Choice(("no", "none")))
+    assert (done.text, done.stop_reason, done.fulfilled) == ("no", 0, True)
+
+
 def test_without_a_constraint_there_is_nothing_to_fulfil():
     done = generate(saying([1, 0], TEXTS, ends=(0,)), [5], GREEDY, seed=1)
     assert (done.fulfilled, done.constraint) == (None, None)

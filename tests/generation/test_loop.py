@@ -182,3 +182,32 @@ def test_a_prompt_that_is_no_prompt_is_refused(prompt):
 def test_n_is_refused_where_one_text_is_asked_for():
     with pytest.raises(fd.ParameterError, match="n must be 1"):
         generate(saying([1], ["x", "a"]), [0], greedy(n=2), seed=1)
+
+
+def test_a_text_that_is_cancelled_draws_nothing_more():
+    model = saying([1, 2, 3], ["x", "a", "b", "c"])
+    generation = start(model, [0], greedy(max_tokens=3), seed=1)
+    steps = iter(generation)
+    assert next(steps).text == "a"
+    generation.cancel()
+    assert list(steps) == []
+    assert model.fed == [(0,)]
+    assert (generation.text, generation.completion().finish_reason) == ("a", "cancelled")
+
+
+def test_a_text_that_is_cancelled_at_its_last_token_is_not_ended_a_second_time():
+    generation = start(saying([1], ["x", "a"]), [0], greedy(max_tokens=1), seed=1)
+    steps = iter(generation)
+    next(steps)
+    generation.cancel()
+    assert list(steps) == []
+    assert generation.completion().finish_reason == "cancelled"
+
+
+def test_a_text_that_has_ended_cannot_be_cancelled():
+    generation = start(saying([1], ["x", "a"]), [0], greedy(stop=["a"]), seed=1)
+    for _ in generation:
+        pass
+    generation.cancel()
+    done = generation.completion()
+    assert (done.finish_reason, done.stop_reason) == ("stop", "a")

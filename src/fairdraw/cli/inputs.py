@@ -15,7 +15,7 @@ from fairdraw.cli.flags import IDS, WHOLE
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.reading import did_you_mean
 from fairdraw.errors import ParameterError, PlanError, UnavailableError
-from fairdraw.generation.loop import encode_prompt
+from fairdraw.generation.prompts import encode_prompt
 from fairdraw.history import History
 from fairdraw.models import Model, load
 from fairdraw.params import SamplingParams

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from fairdraw.constraints.protocol import Constraint
 from fairdraw.constraints.tracking import Track
 from fairdraw.context import Memory
-from fairdraw.domains import Whole, require
 from fairdraw.draws import Draw
 from fairdraw.errors import LogitsError, ParameterError, PlanError
 from fairdraw.generation.beams import ScoreMeaning
 from fairdraw.generation.constrained import start_track
 from fairdraw.generation.memories import next_memory
-from fairdraw.generation.prompts import Prompt, encode_prompt
+from fairdraw.generation.prompts import Prompt, fit_prompt, require_model
 from fairdraw.generation.result import FinishReason
 from fairdraw.history import History
 from fairdraw.masses import Ids, Scores
@@ -170,24 +169,17 @@ def begin_search(model: Model, prompt: Prompt, plan: Plan, max_tokens: int | Non
     ParameterError
         The prompt is empty or does not fit, or nothing says when a text ends.
     """
-    if isinstance(model, str):
-        raise ParameterError("model", model, "a loaded model", f"load_model({model!r})")
+    require_model(model)
     limits = plan.limits
-    ids = encode_prompt(model, prompt)
-    room = (model.facts.context_length or 2**32) - len(ids)
-    if room < 0:
-        raise ParameterError(
-            "prompt", f"{len(ids)} tokens", f"at most {model.facts.context_length} tokens", "shorten the prompt"
-        )
-    limit = limits.max_tokens if max_tokens is None else require("max_tokens", max_tokens, Whole(0))
-    if limit is None and model.facts.context_length is None:
+    ids, most = fit_prompt(model, prompt, limits, max_tokens)
+    if max_tokens is None and limits.max_tokens is None and model.facts.context_length is None:
         raise ParameterError("max_tokens", None, "a number for a model without a context length")
     own = () if limits.ignore_eos else model.facts.end_token_ids
     return Search(
         model=model,
         plan=plan,
-        prompt_tokens=tuple(ids),
-        most=room if limit is None else min(room, int(limit)),  # type: ignore[call-overload]
+        prompt_tokens=ids,
+        most=most,
         own_ends=tuple(own),
         end_ids=tuple(dict.fromkeys((*own, *limits.stop_token_ids))),
     )

@@ -6,18 +6,17 @@ what it would have drawn in one go.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fairdraw.constraints.protocol import Constraint
 from fairdraw.context import Memory
-from fairdraw.domains import SEED, Whole, require
+from fairdraw.domains import Whole, require
 from fairdraw.errors import ParameterError
 from fairdraw.generation.constrained import draw_constrained, start_track
 from fairdraw.generation.drawers import FAIRDRAW, Asked, Mask, drawer
 from fairdraw.generation.memories import next_memory
-from fairdraw.generation.prompts import Prompt, encode_prompt
+from fairdraw.generation.prompts import Prompt, choose_seed, fit_prompt, require_model
 from fairdraw.generation.result import Completion, FinishReason, Step
 from fairdraw.generation.scoring import PromptReports
 from fairdraw.generation.shared_prompt import FromPrompt, SharedPrompt
@@ -31,7 +30,7 @@ from fairdraw.models.protocol import Model
 from fairdraw.plan import Plan, require_plan
 from fairdraw.replay.result import Replayed
 from fairdraw.text.assembly import TextAssembler
-from fairdraw.text.stop_strings import StopStrings
+from fairdraw.text.stop_strings import StopMatch, StopStrings
 
 
 def generate(
@@ -132,37 +131,30 @@ def start(
         Iterate over it for `Step` after `Step`; then ask it for its completion.
     """
     require_plan(plan)
-    if isinstance(model, str):
-        raise ParameterError("model", model, "a loaded model", f"load_model({model!r})")
+    require_model(model)
     if plan.limits.n != 1:
         raise ParameterError(
             "n", plan.limits.n, "1 here", "generate_many writes them all, or generate one for each sample_index"
         )
-    chosen = seed if seed is not None else plan.limits.seed
-    chosen = secrets.randbits(64) if chosen is None else require("seed", chosen, SEED)
-    ids = encode_prompt(model, prompt)
-    room = (model.facts.context_length or 2**32) - len(ids)
-    if room < 0:
-        hint = "shorten the prompt"
-        raise ParameterError("prompt", f"{len(ids)} tokens", f"at most {model.facts.context_length} tokens", hint)
+    chosen = choose_seed(seed, plan.limits)
     _require_stream(stream, constraint, speculation)
     if prompt_logprobs is not None:
         require("prompt_logprobs", prompt_logprobs, Whole(0))
-    limit = plan.limits.max_tokens if max_tokens is None else require("max_tokens", max_tokens, Whole(0))
+    ids, most = fit_prompt(model, prompt, plan.limits, max_tokens)
     return Generation(
         model=model,
         plan=plan,
-        prompt_tokens=tuple(ids),
-        seed=chosen,  # type: ignore[arg-type]
+        prompt_tokens=ids,
+        seed=chosen,
         sample_index=sample_index,
-        most=room if limit is None else min(room, limit),  # type: ignore[call-overload, type-var]
+        most=most,
         logprobs_mean=logprobs_mean,
         stream=stream,
         constraint=constraint,
         speculation=speculation,
         prompt_reports=None
         if prompt_logprobs is None
-        else PromptReports(model=model, plan=plan, tokens=tuple(ids), meaning=logprobs_mean, top=prompt_logprobs),
+        else PromptReports(model=model, plan=plan, tokens=ids, meaning=logprobs_mean, top=prompt_logprobs),
     )
 
 
@@ -211,6 +203,8 @@ class Generation:
         self.reports: list[TokenLogprobs] = []
         self.finish_reason: FinishReason | None = None
         self.stop_reason: str | int | None = None
+        self._cut = False
+        """Whether an end took something off what was drawn."""
         self._assembler = TextAssembler(StopStrings(limits.stop), armed_after=limits.min_tokens)
         self._steps = self._run()
 
@@ -303,16 +297,16 @@ class Generation:
         return self._end("length", None)
 
     def cancel(self) -> None:
-        """End here, by the caller's wish: the text is what was shown so far."""
-        self.finish_reason = "cancelled"
+        """End here, by the caller's wish: the text is what was shown so far; a text that has ended stays as it is."""
+        if self.finish_reason is None:
+            self.finish_reason, self._cut = "cancelled", True
 
     def _run(self) -> Iterator[Step]:
-        while (asked := self.ask()) is not None:
-            step = self.take(asked, self.draw(asked))
-            yield step
-            if step.finish_reason is not None:
-                return
-        yield self.end()
+        # The caller may cancel between two steps.
+        while self.finish_reason is None and (asked := self.ask()) is not None:
+            yield self.take(asked, self.draw(asked))
+        if self.finish_reason is None:
+            yield self.end()
 
     def _find_rows(self) -> Rows:
         """Where the logits come from."""
@@ -338,9 +332,7 @@ class Generation:
         return f"{self.stream} {self.speculation.way}"
 
     def _fulfilled(self) -> bool | None:
-        # What a stop string or stop id cuts off is missing from the text.
-        cut = self.stop_reason is not None or self.finish_reason == "cancelled"
-        return None if self._track is None else self._track.may_end and not cut
+        return None if self._track is None else self._track.may_end and not self._cut
 
     def _report(self, logits: object, token: int, history: History, mask: Mask) -> TokenLogprobs | None:
         top = self.plan.limits.logprobs
@@ -364,6 +356,8 @@ class Generation:
         own_end = token in self.model.facts.end_token_ids and not limits.ignore_eos
         if (own_end or token in limits.stop_token_ids) and len(self.tokens) > limits.min_tokens:
             shown = limits.include_stop_str_in_output and not own_end
+            # To a constraint an end token is no text.
+            self._cut = not shown and token not in self.model.facts.end_token_ids
             text = self._shown(self.model.tokenizer.token_bytes(token) if shown else b"")
             end = self._end("stop", None if own_end else token)
             return Step(
@@ -388,10 +382,11 @@ class Generation:
         text = self._take(piece.text, piece.stopped)
         return Step(text=text, token=None, finish_reason=self.finish_reason, stop_reason=self.stop_reason)
 
-    def _take(self, text: str, stopped: object) -> str:
+    def _take(self, text: str, stopped: StopMatch | None) -> str:
         if stopped is not None:
-            matched: str = stopped.matched  # type: ignore[attr-defined]
-            self.finish_reason, self.stop_reason = "stop", matched
-            text += matched if self.plan.limits.include_stop_str_in_output else ""
+            included = self.plan.limits.include_stop_str_in_output
+            self.finish_reason, self.stop_reason = "stop", stopped.matched
+            self._cut = self._cut or not included or bool(stopped.after)
+            text += stopped.matched if included else ""
         self.text += text
         return text

@@ -60,8 +60,8 @@ class Completion:
     constraint: Mapping[str, object] | None = None
     """What the text had to be, as plain data."""
     fulfilled: bool | None = None
-    """Whether the text is what the constraint asks for: False if max_tokens, a stop string or a stop id cut it short.
-    None without a constraint."""
+    """Whether the text is what the constraint asks for: False if max_tokens, a stop string or a stop id cut it short;
+    one that is included, and the last that was drawn, cuts nothing. None without a constraint."""
     speculated: Speculated | None = None
     """What speculation was worth; None without it."""
 

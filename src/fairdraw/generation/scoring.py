@@ -14,7 +14,7 @@ from fairdraw.context import Memory
 from fairdraw.domains import Choice, TokenIds, Whole, require
 from fairdraw.errors import ParameterError
 from fairdraw.generation.memories import next_memory
-from fairdraw.generation.prompts import Prompt, encode_prompt
+from fairdraw.generation.prompts import Prompt, encode_prompt, require_model
 from fairdraw.generation.scored import Scored, Window
 from fairdraw.history import History
 from fairdraw.logprobs import Meaning, TokenLogprobs, report, row_logprobs
@@ -88,8 +88,7 @@ def score(
     Each token is scored once, after at least ``window - stride + 1`` tokens, or after all before it if they are fewer.
     Every window starts a new session. A plan's history is the whole text, whatever the window.
     """
-    if isinstance(model, str):
-        raise ParameterError("model", model, "a loaded model", f"load_model({model!r})")
+    require_model(model)
     meaning = _meaning(plan, meaning)
     tokens, first = _tokens(model, text, prompt)
     _require_ids(model, "named", named)

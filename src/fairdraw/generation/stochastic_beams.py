@@ -20,7 +20,6 @@ for any larger count, and texts of one token are `fairdraw.arrivals`.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -28,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.constraints.protocol import Constraint
-from fairdraw.domains import COUNTER, SEED, Whole, require
+from fairdraw.domains import COUNTER, Whole, require
 from fairdraw.draws import Race
 from fairdraw.draws.first_arrivals import first_arrivals
 from fairdraw.errors import LogitsError
@@ -42,7 +41,7 @@ from fairdraw.generation.beam_texts import (
     followers,
     require_beam_plan,
 )
-from fairdraw.generation.prompts import Prompt
+from fairdraw.generation.prompts import Prompt, choose_seed
 from fairdraw.generation.result import FinishReason
 from fairdraw.masses import Ids
 from fairdraw.models.protocol import Model
@@ -188,8 +187,7 @@ def stochastic_beams(
     require_race(plan)
     search = begin_search(model, prompt, plan, max_tokens)
     most = int(require("count", count, Whole(1, 2**16)))  # type: ignore[call-overload]
-    given = seed if seed is not None else plan.limits.seed
-    chosen = secrets.randbits(64) if given is None else int(require("seed", given, SEED))  # type: ignore[call-overload]
+    chosen = choose_seed(seed, plan.limits)
     index = int(require("sample_index", sample_index, COUNTER))  # type: ignore[call-overload]
     start = _Racer(arrival=None, text=first_text(search, constraint, "processed"), tokens=())
     racers, rows = [start], 1
