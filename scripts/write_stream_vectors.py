@@ -254,7 +254,7 @@ def shares() -> Iterator[Entry]:
     """The exponent of min_p's share."""
     weights = IntegerMasses(scores=row_of("one"), scale=LOG2E, peak=np.float32(0.25))
     for p in (0.0, 1.0, 0.5, 0.05, 0.1, 0.02, 1 / 3, 0.999, 0.7, 1e-5, 0.36787944, 1e-19, 1e-20, 1e-310):
-        yield {"p": p, "exponent": weights.steps(float(log2(np.array([p]))[0]) if p > 2.0**-64 else -math.inf)}
+        yield {"p": p, "exponent": weights.steps(float(log2(np.array([p]))[0]) if p > 2.0**-64 else -64.0)}
 
 
 def thresholds() -> Iterator[Entry]:

@@ -127,10 +127,12 @@ def test_the_page_names_every_stage_and_every_draw_of_the_library():
     assert [name for name in (*STAGES, *DRAWS) if f"`{name}`" not in reference.PAGE] == []
 
 
-def test_the_vectors_use_every_stage_and_every_draw_of_the_library():
+def test_the_vectors_use_every_stage_and_every_draw_that_the_page_writes_out():
+    listed = reference.PAGE.partition("### 9.5")[2].partition("## 10.")[0]
+    not_written_out = set(re.findall(r"`(\w+)`", listed))
     plans = [*VECTORS["cuts"], *VECTORS["draws"]]
-    assert {stage["stage"] for plan in plans for stage in plan["stages"]} == set(STAGES)
-    assert {plan["draw"]["draw"] for plan in VECTORS["draws"]} == set(DRAWS)
+    assert {stage["stage"] for plan in plans for stage in plan["stages"]} == set(STAGES) - not_written_out
+    assert {plan["draw"]["draw"] for plan in VECTORS["draws"]} == set(DRAWS) - not_written_out
 
 
 def test_the_pages_coefficients_are_the_librarys():

@@ -6,7 +6,6 @@ one kernel.  `recognise` reads a plan into a `Program`; None means that `fairdra
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 
@@ -167,7 +166,7 @@ def _mode(draw: Draw, whole: Sequence[int]) -> str:
 def _exponent_of(share: float) -> int:
     """The exponent of min-p's share, as the row itself computes it: that of a score whose mass has the share."""
     best = IntegerMasses(scores=np.zeros(1, np.float32), scale=1.0, peak=np.float32(0))
-    return best.steps(float(log2(np.array([share]))[0]) if share > 2.0**-64 else -math.inf)
+    return best.steps(float(log2(np.array([share]))[0]) if share > 2.0**-64 else -64.0)
 
 
 class _Numbers:
