@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from fairdraw.models.scripted import ScriptedModel
+
 SAY = ("generate", "Name a colour.", "--max-tokens", "6")
 
 
@@ -37,6 +39,17 @@ def test_the_first_stochastic_text_is_the_one_without_beams(cli):
     found = json.loads(cli(*draw, "--beams", "2", "--beams-rules", "stochastic").out)
     assert (found["texts"][0]["tokens"], found["texts"][0]["text"]) == (alone["tokens"], alone["text"])
     assert (found["seed"], found["beams"]) == (4, None)
+
+
+@pytest.mark.parametrize("rules", ["fairdraw", "stochastic"])
+@pytest.mark.parametrize(("texts", "noted"), [((b"", b"x", b"x"), True), ((b"", b"x", b"y"), False)])
+def test_texts_that_are_equal_though_their_tokens_differ_are_noted(cli, monkeypatch, rules, texts, noted):
+    model = ScriptedModel(law=lambda tokens: [-9.0, 1.0, 0.0], texts=texts)
+    monkeypatch.setattr("fairdraw.cli.generate.load", lambda name: model)
+    monkeypatch.setattr("fairdraw.cli.generate._asked", lambda *asked: [0])
+    ran = cli(*SAY[:2], "--max-tokens", "1", "--beams", "2", "--beams-rules", rules)
+    assert ran.code == 0
+    assert ran.err.startswith("some texts are equal: their tokens differ") == noted
 
 
 @pytest.mark.parametrize(

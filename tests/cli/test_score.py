@@ -85,9 +85,24 @@ def test_of_a_file_the_most_surprising_tokens_are_listed_and_all_are_counted(sco
     assert len(score("--file", str(path), "--show", "0").out.splitlines()) == 1
 
 
+def standard_input(whole: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(whole), encoding="utf-8")
+
+
 def test_a_dash_reads_standard_input(score, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO("hi h"))
+    monkeypatch.setattr(sys, "stdin", standard_input(b"hi h"))
     assert "2 tokens, perplexity" in score("--file", "-").out
+
+
+@pytest.mark.parametrize("whole", [b"h\r\nh", b"h\rh", b"\r\nh\n"])
+def test_a_file_and_standard_input_are_scored_as_they_are(score, tmp_path, monkeypatch, whole):
+    asked = []
+    monkeypatch.setattr(Tokenizer, "encode", lambda self, text: asked.append(text) or [1, 1])
+    path = tmp_path / "text.txt"
+    path.write_bytes(whole)
+    monkeypatch.setattr(sys, "stdin", standard_input(whole))
+    assert score("--file", str(path)).out == score("--file", "-").out
+    assert asked == [whole.decode(), whole.decode()]
 
 
 def test_json_is_one_object_with_the_same_numbers(score):
@@ -109,7 +124,7 @@ def test_a_prompt_of_plain_text_is_followed_and_not_scored(score):
     ("arguments", "words"),
     [
         ((), "one of TEXT and --file must be given"),
-        (("hi", "--file", "x"), "one of TEXT and --file must be given"),
+        (("hi", "--file", "x"), "TEXT and --file cannot be combined\nhint: either TEXT or --file, not both"),
         (("--file", "nowhere.txt"), "--file must be a file that exists, got 'nowhere.txt'"),
         (("hi h", "--format", "text"), "--format needs --prompt"),
         (("hi h", "--show", "-1"), "--show must be at least 0"),
@@ -134,12 +149,13 @@ def test_a_mistake_in_a_plan_is_said_before_a_model_is_loaded(cli, monkeypatch):
     assert cli("score", "hi h", "--plan", "fairdraw: top_q=1").code == 2
 
 
-def test_a_file_that_is_no_text_is_a_failure(score, tmp_path):
+def test_a_file_or_a_standard_input_that_is_no_text_is_a_failure(score, tmp_path, monkeypatch):
     path = tmp_path / "bytes"
-    path.write_bytes(b"\xff\xfe\xfa")
-    ran = score("--file", str(path))
-    assert ran.code == 1
-    assert "is no UTF-8 text" in ran.err
+    path.write_bytes("café".encode("latin-1"))
+    monkeypatch.setattr(sys, "stdin", standard_input(path.read_bytes()))
+    for file, name in ((str(path), str(path)), ("-", "standard input")):
+        ran = score("--file", file)
+        assert (ran.code, ran.out, ran.err) == (1, "", f"fairdraw: {name} is no UTF-8 text\n")
 
 
 @pytest.mark.model

@@ -37,8 +37,8 @@ class BeamFlags:
     beams: Annotated[int | None, WHOLE, _WORD] = None
     """How many texts to follow at a time; those found are printed with their scores."""
     beams_rules: Annotated[Rules | None, _WORD] = None
-    """Whose search: fairdraw, transformers or vllm; if not given, the plan's engine. stochastic: different texts,
-    drawn."""
+    """Whose search: fairdraw, transformers or vllm; if not given, the plan's engine. stochastic: different
+    sequences of tokens, which may spell one text, drawn."""
     beams_length_penalty: Annotated[float | None, _WORD] = None
     """Score = logprob / length ^ penalty. 0, which is off, if not given; 1 in transformers and vllm."""
     beams_early_stopping: Annotated[str | None, _WORD] = None
@@ -158,6 +158,8 @@ def _print(found: BeamTexts, rules: str, seconds: float) -> None:
         for text in found.texts
     ]
     print_table("", [*columns, ("text", "wrap")], rows)
+    if len({text.text for text in found.texts}) < len(found.texts):
+        words("some texts are equal: their tokens differ (--json shows them), and one text has several spellings")
     how = f"{rules} beams" if found.beams is None else f"{rules} beams of width {found.beams.width}"
     seed = "" if found.seed is None else f"seed {found.seed} | "
     words(f"{found.plan} | {how} | {seed}{found.rows} rows of the model | {found.rows / seconds:.1f} rows/s")

@@ -88,7 +88,9 @@ def score_command(text: str | None, flags: ScoreFlags, *, as_json: bool) -> int:
 
 
 def _text(text: str | None, flags: ScoreFlags) -> str:
-    if (text is None) == (flags.file is None):
+    if text is not None and flags.file is not None:
+        raise PlanError("TEXT and --file cannot be combined", "either TEXT or --file, not both")
+    if text is None and flags.file is None:
         raise PlanError("one of TEXT and --file must be given", "fairdraw score 'The sea is blue.'")
     if flags.prompt_format is not None and flags.prompt is None:
         raise PlanError("--format needs --prompt", "it says how the prompt is written")
@@ -99,14 +101,21 @@ def _text(text: str | None, flags: ScoreFlags) -> str:
     if text is not None:
         return text
     assert flags.file is not None
-    if flags.file == "-":
-        return sys.stdin.read()
-    if not Path(flags.file).is_file():
-        raise ParameterError("--file", flags.file, "a file that exists")
+    return _read(flags.file)
+
+
+def _read(file: str) -> str:
+    """The text of a file or of standard input as it is, ends of lines included."""
+    if file == "-":
+        whole, name = sys.stdin.buffer.read(), "standard input"
+    elif Path(file).is_file():
+        whole, name = Path(file).read_bytes(), file
+    else:
+        raise ParameterError("--file", file, "a file that exists")
     try:
-        return Path(flags.file).read_text(encoding="utf-8")
+        return whole.decode("utf-8")
     except UnicodeDecodeError:
-        raise UnavailableError(f"{flags.file} is no UTF-8 text") from None
+        raise UnavailableError(f"{name} is no UTF-8 text") from None
 
 
 def _print_tokens(scored: Scored, model: Model, most: int, top: int) -> None:

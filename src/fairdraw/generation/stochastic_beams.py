@@ -145,7 +145,7 @@ def stochastic_beams(
     max_tokens: int | None = None,
     constraint: Constraint | None = None,
 ) -> BeamTexts:
-    """Draw different texts, as if each were drawn from what the earlier ones left.
+    """Draw different sequences of tokens, as if each were drawn from what the earlier ones left.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def stochastic_beams(
     Returns
     -------
     BeamTexts
-        In order of arrival.  ``logprob`` is the text's own, ``score`` is -ln of its time.  A text cut at
+        In order of arrival; different sequences of tokens, which may spell one text.  ``logprob`` is the text's own, ``score`` is -ln of its time.  A text cut at
         ``max_tokens`` stands for all that begin so.
 
     Raises
