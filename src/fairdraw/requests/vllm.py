@@ -1,6 +1,7 @@
 """The body of a request to vLLM's server: ``/v1/completions`` or ``/v1/chat/completions``.
 
-Read: vllm at commit 002032ee2, entrypoints/openai/completion/protocol.py; chat as its documentation says.  The server passes over names that it does not know, with a warning in its log.
+Read: vllm at commit 002032ee2, entrypoints/openai/completion/protocol.py; chat as its documentation says.  The server
+passes over names that it does not know, with a warning in its log.
 Its defaults come from the model's generation_config.json unless it runs with ``--generation-config vllm``.
 """
 
