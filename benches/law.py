@@ -47,6 +47,10 @@ def make_row(name: str) -> NDArray[np.float32]:
         return np.rint(make_rows("long-tail", 4096, 1)[0] * 4) / np.float32(4)
     if name == "half forbidden":
         return np.where(rng.random(3000) < 0.5, -np.inf, 1.5 * rng.standard_normal(3000)).astype(np.float32)
+    if name == "one in each group":  # ids that noise shared between groups would move together
+        row = np.full(32 * GROUP, -np.inf, np.float32)
+        row[5::GROUP] = -1.2 * np.log(np.arange(32) + 1.5)
+        return row
     kind, vocab = name.split(" ")
     return make_rows(kind, int(vocab), 1)[0]
 
@@ -100,6 +104,7 @@ def _shapes() -> Iterator[Shape]:
         ("inverse CDF, half forbidden", "half forbidden", "inverse_cdf", (WARM,), inverse),
         ("inverse CDF, top-k, top-p", steps, "inverse_cdf", (WARM, k, TopP(p=0.95)), inverse),
         ("inverse CDF, min-p", zipf, "inverse_cdf", (WARM, MinP(p=0.001)), inverse),
+        ("temperature, one token in each group", "one in each group", "temperature", (WARM,), Race()),
     )  # fmt: skip
     axes = ("positions", "sample_indices", "seeds")
     for number, (name, row, mode, stages, draw) in enumerate(table):
