@@ -149,7 +149,9 @@ class Plan:
         """
         for stage in stages:
             if not isinstance(stage, Stage):
-                raise PlanError(f"Plan.of takes stages, got {stage!r}", "for instance TopK(k=40)")
+                parameters = isinstance(stage, (SamplingParams, Mapping))
+                hint = "Plan.resolve reads parameters" if parameters else "for instance TopK(k=40)"
+                raise PlanError(f"Plan.of takes stages, got {stage!r}", hint)
         plan_format.require_checkpoints(stages)
         plan_format.require_single_memories(stages)
         return cls(dialect=CUSTOM, mode="sample", stages=tuple(stages), draw=draw, limits=limits)

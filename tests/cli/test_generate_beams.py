@@ -58,10 +58,15 @@ def test_texts_that_are_equal_though_their_tokens_differ_are_noted(cli, monkeypa
         (("--beams", "0"), "beams must be a whole number in 1..65536"),
         (("--beams-rules", "vllm"), "--beams-rules needs --beams"),
         (("--beams-length-penalty", "0"), "--beams-length-penalty needs --beams"),
-        (("--beams", "2", "--seed", "3"), "seed must be None for a search"),
+        (("--beams", "2", "--seed", "3"), "hint: --beams-rules stochastic draws"),
+        (
+            ("--beams", "2", "--n", "3", "--dialect", "transformers", "--temperature", "0"),
+            "--n must be at most --beams, 2, got 3",
+        ),
+        (("--beams", "2", "--plan", "fairdraw: n=3"), "--n must be at most --beams, 2, got 3"),
         (("--beams", "2", "--logprobs", "2"), "logprobs must be None with beams"),
         (("--beams", "2", "--stop", "x"), "stop must be empty with beams"),
-        (("--beams", "3", "--n", "4"), "sequences must be at most width, 3"),
+        (("--beams", "3", "--n", "4"), "--n must be at most --beams, 3, got 4"),
         (("--beams", "3", "--beams-early-stopping", "none"), "early_stopping must be one of 'never'"),
         (
             ("--beams", "3", "--beams-rules", "vllm", "--beams-early-stopping", "never"),

@@ -16,6 +16,10 @@ SCHEMA = {
     ("arguments", "parts"),
     [
         (["--regex", "[0-9"], ["regex must be a regular expression", "unclosed character class"]),
+        (["--regex", r"\bfoo"], ["regex must be a regular expression", r"hint: word boundaries such as \b"]),
+        (["--regex", "a^b"], ["regex must be a regular expression", "hint: ^ and $ inside a pattern"]),
+        (["--grammar", r"start: /a\b/"], ["grammar must be a Lark grammar", r"hint: word boundaries such as \b"]),
+        (["--grammar", "empty.lark"], ["grammar must be a Lark grammar with a rule named start, got ''"]),
         (["--regex", ""], ["regex must be a regular expression that is not empty"]),
         (["--choice", ""], ["choice must be a sequence of texts, none of them empty"]),
         (["--json-schema", "missing.json"], ["--json-schema must be a file that exists"]),
@@ -26,7 +30,9 @@ SCHEMA = {
         (["--regex", "a", "--plan", "candle: All temperature=1.0", "--replay", "candle"], ["--replay and a regex"]),
     ],
 )
-def test_a_wrong_constraint_is_said_before_a_model_is_loaded(cli, monkeypatch, arguments, parts):
+def test_a_wrong_constraint_is_said_before_a_model_is_loaded(cli, monkeypatch, tmp_path, arguments, parts):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.lark").touch()
     monkeypatch.setattr("fairdraw.cli.generate.load", lambda name: pytest.fail("a model was loaded"))
     ran = cli("generate", "x", *arguments)
     assert (ran.code, ran.out) == (2, "")

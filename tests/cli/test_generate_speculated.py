@@ -6,6 +6,8 @@ import pytest
 
 SAY = ("generate", "Repeat: red, green, blue, red, green", "--seed", "3", "--temperature", "0.7", "--max-tokens", "16")
 
+MIROSTAT = "custom: mirostat_2(tau=2.0, eta=0.3) > race()"
+
 
 @pytest.mark.model
 def test_the_text_is_the_same_and_the_guesses_are_counted(cli):
@@ -45,7 +47,14 @@ def test_a_text_that_was_accepted_and_rejected_is_not_drawn_again_by_itself(cli,
     ("flags", "message"),
     [
         (("--speculate-way", "match"), "--speculate-way needs --speculate"),
-        (("--speculate", "foo"), "draft must be lookup:NUMBER or layers:NUMBER, got 'foo'"),
+        (("--speculate", "foo"), "--speculate must be lookup:NUMBER or layers:NUMBER, got 'foo'"),
+        (("--speculate", "lookup:0"), "--speculate must be lookup:NUMBER with a whole number >= 1, got 'lookup:0'"),
+        (("--speculate", "layers:0"), "--speculate must be layers:NUMBER with a whole number >= 1, got 'layers:0'"),
+        (("--speculate", "layers"), "hint: how many of the model's first layers: layers:28"),
+        (
+            ("--speculate", "lookup", "--speculate-way", "block", "--plan", MIROSTAT),
+            "mirostat_2 remembers each token, and a block is decided before",
+        ),
         (("--speculate", "lookup", "--speculate-tokens", "0"), "speculation.tokens must be a whole number in 1..255"),
         (("--speculate", "lookup", "--speculate-widths", "2", "--speculate-way", "block"), "a block is a chain"),
         (("--speculate", "lookup", "--speculate-way", "guess"), 'Invalid value "guess" for --speculate-way'),

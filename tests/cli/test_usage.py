@@ -200,3 +200,12 @@ def test_no_soup_of_arguments_gives_a_traceback_or_an_unforeseen_error(cli, rows
         assert "Traceback" not in ran.err + ran.out, soup
         assert "unforeseen" not in ran.err, (soup, ran.err)
         assert "got an unexpected" not in ran.err, soup
+
+
+@pytest.mark.parametrize("asked", [("--n", "2"), ("--plan", "candle: All temperature=1.0", "--n", "2")])
+def test_a_replay_of_several_texts_is_refused_before_a_model_is_loaded(cli, monkeypatch, asked):
+    monkeypatch.setattr("fairdraw.cli.generate.load", lambda name: pytest.fail("loaded"))
+    plan = () if "--plan" in asked else ("--dialect", "candle", "--temperature", "1")
+    ran = cli("generate", "x", *asked, *plan, "--replay", "candle")
+    said = "fairdraw: --n must be 1 with --replay, got 2\nhint: candle's generator knows one text for each seed\n"
+    assert (ran.code, ran.out, ran.err) == (2, "", said)

@@ -62,3 +62,11 @@ def test_a_text_that_fails_is_an_error_after_those_before_it_were_shown():
     with pytest.raises(fd.LogitsError):
         list(write_in_turn(model, request, stream))
     assert stream.getvalue().count("\n") == good.index(False) + 1
+
+
+def test_a_text_that_fails_before_its_first_token_writes_nothing():
+    plan = fd.Plan.resolve({"allowed_token_ids": [1], "bad_words_ids": [[1]]})
+    stream = io.StringIO()
+    with pytest.raises(fd.LogitsError):
+        list(write_in_turn(PrefixModel(), Request(prompt=[1], plan=plan, seed=0), stream))
+    assert stream.getvalue() == ""

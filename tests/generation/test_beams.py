@@ -17,7 +17,7 @@ from fairdraw.generation.beams import (
     continuations,
     goes_on,
     part,
-    score,
+    penalised_score,
     transformers_beams,
     vllm_beams,
     with_ended,
@@ -182,11 +182,16 @@ def test_so_many_candidates_are_looked_at_that_the_width_runs_on_past_several_en
 )
 def test_the_penalty_counts_the_tokens_that_the_rule_names(length, end, value):
     beams = Beams(width=1, length_penalty=0.5, length=length)
-    assert score(beams, -12.0, prompt=6, generated=4, end=end) == value
+    assert penalised_score(beams, -12.0, prompt=6, generated=4, end=end) == value
 
 
 def test_a_text_that_is_nothing_but_its_end_counts_one_token():
-    assert score(Beams(width=1, length_penalty=1, length="generated_but_end"), -2.0, prompt=1, generated=1, end=1) == -2
+    assert (
+        penalised_score(
+            Beams(width=1, length_penalty=1, length="generated_but_end"), -2.0, prompt=1, generated=1, end=1
+        )
+        == -2
+    )
 
 
 @pytest.mark.parametrize(

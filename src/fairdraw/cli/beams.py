@@ -12,7 +12,7 @@ from fairdraw.cli.flags import WHOLE
 from fairdraw.cli.output import Kind, print_json, print_table, words
 from fairdraw.constraints.protocol import Constraint
 from fairdraw.domains import Choice, require
-from fairdraw.errors import PlanError
+from fairdraw.errors import ParameterError, PlanError
 from fairdraw.generation.beam_search import BeamTexts, beam_search, require_search
 from fairdraw.generation.beams import Beams, transformers_beams, vllm_beams
 from fairdraw.generation.prompts import Prompt
@@ -82,6 +82,8 @@ class BeamFlags:
                 raise PlanError(f"--beams-{name} has no meaning with {rules} beams", "leave it out")
         if sequences is not None and rules in ("stochastic", "vllm"):
             raise PlanError(f"--n has no meaning with {rules} beams", "all of them come back")
+        if sequences is not None and sequences > width:
+            raise ParameterError("--n", sequences, f"at most --beams, {width}", "it says how many of them come back")
         if rules == "stochastic":
             return None
         if rules == "vllm":
@@ -108,10 +110,14 @@ class BeamFlags:
         if replay or speculation:
             other = "--replay" if replay else "--speculate"
             raise PlanError(f"--beams and {other} cannot be combined", "leave one of them out")
+        alone = _alone(plan, params)
         if self.search(plan, _sequences(plan, params)) is None:
-            require_race(_alone(plan, params))
-        else:
-            require_search(_alone(plan, params))
+            require_race(alone)
+            return
+        if alone.limits.seed is not None:
+            hint = "--beams-rules stochastic draws"
+            raise ParameterError("--seed", alone.limits.seed, "absent for a search, which draws nothing", hint)
+        require_search(alone)
 
 
 def beams_command(

@@ -16,7 +16,7 @@ from fairdraw.errors import ParameterError, PlanError
 from fairdraw.generation.batch import Request, generate_many
 from fairdraw.generation.drawers import FAIRDRAW, drawer
 from fairdraw.generation.prompts import Prompt
-from fairdraw.generation.speculation.settings import Speculation
+from fairdraw.generation.speculation.settings import Speculation, require_speculation
 from fairdraw.logprobs import Alternative, Meaning
 from fairdraw.models import Model, load
 from fairdraw.params import SamplingParams
@@ -44,7 +44,10 @@ def generate_command(
     """Write ``n`` texts; the text goes to stdout, seed and figures to stderr."""
     # A mistake in the flags is said at once, before a model is fetched.
     checked = plan_from(plan, params, dialect, SOME_MODEL, kept=_KEPT)
-    _require(checked, prompt, prompt_format, replay, logprobs_mean)
+    _require(checked, prompt, prompt_format, logprobs_mean)
+    _require_replay(checked, params, replay)
+    if speculation is not None:
+        require_speculation(speculation, checked)
     if beams.beams is not None:
         beams.check(checked, params, replay=replay, speculation=speculation)
     loaded = load(model)
@@ -72,12 +75,20 @@ def generate_command(
     return 0
 
 
-def _require(plan: Plan, prompt: str, prompt_format: str, replay: str | None, logprobs_mean: Meaning | None) -> None:
+def _require(plan: Plan, prompt: str, prompt_format: str, logprobs_mean: Meaning | None) -> None:
     if logprobs_mean is not None and plan.limits.logprobs is None:
         raise PlanError("--logprobs-mean needs --logprobs", "how many alternatives to report: --logprobs 5")
     if prompt_format == "text" and not prompt:
         raise ParameterError("PROMPT", prompt, "not empty with --format text", "a text needs a token to go on from")
-    drawer(replay or FAIRDRAW, plan, 0, 0)
+
+
+def _require_replay(plan: Plan, params: SamplingParams, replay: str | None) -> None:
+    if replay is None:
+        return
+    drawer(replay, plan, 0, 0)
+    count = params.n or plan.limits.n
+    if count > 1:
+        raise ParameterError("--n", count, "1 with --replay", f"{replay}'s generator knows one text for each seed")
 
 
 def _asked(model: Model, prompt: str, prompt_format: str) -> Prompt:

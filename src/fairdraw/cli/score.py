@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,12 +15,15 @@ from rich.text import Text
 from fairdraw.cli.flags import IDS, WHOLE
 from fairdraw.cli.inputs import SOME_MODEL, plan_of
 from fairdraw.cli.output import Kind, bar, print_json, print_table, say, words
+from fairdraw.dialects.reading import ENGINE_DEFAULT
 from fairdraw.errors import ParameterError, PlanError, UnavailableError
 from fairdraw.generation.scored import Scored
 from fairdraw.generation.scoring import score
+from fairdraw.limits import Limits
 from fairdraw.logprobs import Meaning
 from fairdraw.models import Model, load
 from fairdraw.models.progress import progress
+from fairdraw.plan import Plan
 
 SHOWN = 20
 """How many tokens of a file are listed when nobody says."""
@@ -39,7 +42,8 @@ class ScoreFlags:
     prompt_format: Annotated[Literal["chat", "text"] | None, Parameter(name="--format")] = None
     """Whether --prompt is a message in the model's chat template (chat, if not given) or plain text."""
     plan: str | None = None
-    """Whose law is asked, as text: "fairdraw: temperature=0.7 top_p=0.9". Not given: the model's own row."""
+    """Whose law is asked, as text: "fairdraw: temperature=0.7 top_p=0.9". Not given: the model's own row.
+    What ends a text, how many there are, seed and logprobs are not used."""
     meaning: Meaning | None = None
     """The model's own row (raw, if there is no --plan); before any cut; the law that --plan draws from (processed)."""
     top: Annotated[int, WHOLE] = 0
@@ -78,6 +82,8 @@ def score_command(text: str | None, flags: ScoreFlags, *, as_json: bool) -> int:
             stride=flags.stride,
             on_progress=show,
         )
+    if scored.plan is not None:
+        _say_unused(scored.plan)
     if as_json:
         print_json(scored.to_json())
         return 0
@@ -85,6 +91,17 @@ def score_command(text: str | None, flags: ScoreFlags, *, as_json: bool) -> int:
     _print_tokens(scored, loaded, most, flags.top)
     _print_sums(scored, loaded)
     return 0
+
+
+def _say_unused(plan: Plan) -> None:
+    """Name the limits that were asked for and do nothing here."""
+    unasked = {setting.name for setting in plan.settings if setting.origin == ENGINE_DEFAULT}
+    # What min_tokens forbids are the ends, so it uses them.
+    used = {"min_tokens", "stop_token_ids", "ignore_eos"} if plan.limits.min_tokens else {"min_tokens"}
+    names = [field.name for field in fields(Limits) if field.name not in unasked | used]
+    idle = [name for name in names if getattr(plan.limits, name) != getattr(Limits(), name)]
+    if idle:
+        words(f"not used for a score: {', '.join(idle)} of the plan")
 
 
 def _text(text: str | None, flags: ScoreFlags) -> str:

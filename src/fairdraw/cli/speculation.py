@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Group, Parameter
 
 from fairdraw.cli.flags import IDS, WHOLE
-from fairdraw.errors import PlanError
+from fairdraw.errors import ParameterError, PlanError
 from fairdraw.generation.speculation.settings import Speculation, Way, read_draft
 from fairdraw.generation.speculation.tally import Speculated
 
@@ -48,7 +48,11 @@ class SpeculationFlags:
                 name = next(iter(asked))
                 raise PlanError(f"--speculate-{name} needs --speculate", "who guesses: --speculate lookup")
             return None
-        return Speculation(draft=read_draft(self.speculate), bound="measured", **asked)  # type: ignore[arg-type]
+        try:
+            draft = read_draft(self.speculate)
+        except ParameterError as problem:
+            raise ParameterError("--speculate", problem.value, problem.domain, problem.hint) from None
+        return Speculation(draft=draft, bound="measured", **asked)  # type: ignore[arg-type]
 
 
 def worth(counts: Speculated) -> str:

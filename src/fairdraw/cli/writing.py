@@ -58,6 +58,8 @@ def write_in_turn(model: Model, request: Request, stream: IO[str]) -> Iterator[T
             outcome = news.outcome
             stream.write(news.step.text if news.step else "")
             stream.flush()
-        stream.write("\n")
+        # A failure that showed nothing leaves no line behind.
+        if not isinstance(outcome, Failed) or outcome.text:
+            stream.write("\n")
         stream.flush()
         yield Timed(completion=finished(outcome), seconds=seconds)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairdraw.constraints.protocol import Constraint, State
+from fairdraw.constraints.protocol import Constraint, State, require_constraint
 from fairdraw.constraints.states import refused
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.errors import ParameterError
@@ -29,7 +29,7 @@ class AllOf:
     Raises
     ------
     ParameterError
-        There is none.
+        There is none, or a part is no constraint.
 
     Examples
     --------
@@ -48,8 +48,10 @@ class AllOf:
     constraints: Sequence[Constraint]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.constraints, Sequence) or not self.constraints:
+        if isinstance(self.constraints, str) or not isinstance(self.constraints, Sequence) or not self.constraints:
             raise ParameterError("constraints", self.constraints, "a sequence of at least one constraint")
+        for place, constraint in enumerate(self.constraints):
+            require_constraint(constraint, f"constraints[{place}]")
         object.__setattr__(self, "constraints", tuple(self.constraints))
 
     @property

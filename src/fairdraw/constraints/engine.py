@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _NO_FORCING = '\n%llguidance {"no_forcing": true}'
 _SPECIAL = b"\xff"
 """What llguidance takes for the start of a special token's name; no UTF-8 has it."""
+_BOUNDARY = r"word boundaries such as \b are not supported"
+_ANCHOR = "^ and $ inside a pattern are not supported: it matches as a whole"
 _DEAD_END = ("NoExtension", "NoExtensionBias")
 
 
@@ -132,6 +134,9 @@ def regex_rule(pattern: str, vocabulary: Vocabulary) -> str:
 
 def _plain(said: str) -> str:
     """What the engine says, in one line: its place in the text that we made helps nobody."""
+    around = re.search(r"lookarounds not supported yet; (Word)?", said)
+    if around:
+        return _BOUNDARY if around[1] else _ANCHOR
     reason = re.search(r"^error: (.+)$", said, re.MULTILINE)
     if reason:
         return reason[1]

@@ -8,6 +8,8 @@ from fairdraw.constraints.engine import GrammarState, start_grammar
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.errors import ParameterError
 
+_DOMAIN = "a Lark grammar with a rule named start"
+
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
@@ -43,7 +45,7 @@ class Grammar:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str) or not self.text.strip():
-            raise ParameterError("grammar", self.text, "a grammar with a rule named start")
+            raise ParameterError("grammar", self.text, _DOMAIN)
 
     @property
     def name(self) -> str:
@@ -65,4 +67,4 @@ class Grammar:
             llguidance is missing.
         """
         shown = self.text if len(self.text) <= 60 else self.text[:57] + "..."
-        return start_grammar("grammar", shown, "a Lark grammar with a rule named start", self.text, vocabulary)
+        return start_grammar("grammar", shown, _DOMAIN, self.text, vocabulary)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from fairdraw.errors import ParameterError
 from fairdraw.packed_masks import Words
 
 if TYPE_CHECKING:
@@ -82,3 +83,16 @@ class Constraint(Protocol):
             A package is missing.
         """
         ...
+
+
+def require_constraint(constraint: object, parameter: str = "constraint") -> None:
+    """Refuse what is no constraint, a class of them included, with an example.
+
+    Raises
+    ------
+    ParameterError
+        It cannot start.
+    """
+    if isinstance(constraint, type) or not hasattr(constraint, "start"):
+        hint = 'for instance fairdraw.constraints.choice.Choice(("yes", "no"))'
+        raise ParameterError(parameter, constraint, "a Constraint", hint)

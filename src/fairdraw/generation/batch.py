@@ -17,7 +17,7 @@ from fairdraw.domains import COUNTER, Whole, require
 from fairdraw.errors import ParameterError
 from fairdraw.generation.drawers import FAIRDRAW, Asked
 from fairdraw.generation.loop import Generation, start
-from fairdraw.generation.prompts import Prompt, encode_prompt
+from fairdraw.generation.prompts import Prompt, encode_prompt, require_model
 from fairdraw.generation.result import Completion, Step
 from fairdraw.generation.shared_prompt import SharedPrompt
 from fairdraw.generation.speculation.settings import Speculation
@@ -95,6 +95,11 @@ class RequestBatch:
     model : Model
         Where the logits come from.
 
+    Raises
+    ------
+    ParameterError
+        It is no model.
+
     Notes
     -----
     The samples of one request read its prompt once and fork the session, except with speculation. Not safe to use
@@ -112,6 +117,7 @@ class RequestBatch:
     """
 
     def __init__(self, model: Model) -> None:
+        require_model(model)
         self.model = model
         self._running: list[_Text] = []
         self._outcomes: dict[int, dict[int, Outcome]] = {}
@@ -251,6 +257,8 @@ def generate_many(model: Model, requests: Sequence[Request]) -> list[tuple[Outco
     ParameterError
         A request that cannot begin; no text is written then.
     """
+    if not isinstance(requests, Sequence):
+        raise ParameterError("requests", requests, "a sequence of Requests", "one request stands in a list: [request]")
     batch = RequestBatch(model)
     numbers = [batch.add(request) for request in requests]
     for _ in batch:

@@ -20,7 +20,16 @@ from fairdraw.generation.beam_texts import (
     followers,
     require_beam_plan,
 )
-from fairdraw.generation.beams import Beams, Continuations, Ended, continuations, goes_on, part, score, with_ended
+from fairdraw.generation.beams import (
+    Beams,
+    Continuations,
+    Ended,
+    continuations,
+    goes_on,
+    part,
+    penalised_score,
+    with_ended,
+)
 from fairdraw.generation.prompts import Prompt
 from fairdraw.generation.result import FinishReason
 from fairdraw.models.protocol import Model
@@ -244,7 +253,7 @@ def _ended(beams: Beams, text: RunningText, token: int, logprob: float, prompt: 
     tokens = (*text.history.output, token)
     by_token = token in ends
     by_rule = by_token or text.ends(token, ())
-    value = score(beams, float(logprob), prompt=prompt, generated=len(tokens), end=int(by_token))
+    value = penalised_score(beams, float(logprob), prompt=prompt, generated=len(tokens), end=int(by_token))
     return Ended(tokens=tokens, logprob=float(logprob), score=value, reason="stop" if by_rule else "length")
 
 

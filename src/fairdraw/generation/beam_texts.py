@@ -17,7 +17,7 @@ from fairdraw.context import Memory
 from fairdraw.draws import Draw
 from fairdraw.errors import LogitsError, ParameterError, PlanError
 from fairdraw.generation.beams import ScoreMeaning
-from fairdraw.generation.constrained import start_track
+from fairdraw.generation.constrained import constraint_named, start_track
 from fairdraw.generation.memories import next_memory
 from fairdraw.generation.prompts import Prompt, fit_prompt, require_model
 from fairdraw.generation.result import FinishReason
@@ -70,7 +70,8 @@ class RunningText:
             Stages or constraint leave no token: ``got`` is "none".
         """
         values, context = enter(self.plan, self.logits, self.history, self.mask, self.memory)
-        row = drawn_row(self.plan.stages, values, context, _SILENT)
+        with constraint_named(self.track):
+            row = drawn_row(self.plan.stages, values, context, _SILENT)
         exponents = row.scores[row.kept].astype(np.float64) * (row.masses.scale * math.log(2.0))
         if meaning == "processed":
             return Weighed(row.kept, _log_softmax(exponents), row)

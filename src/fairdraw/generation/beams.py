@@ -271,7 +271,7 @@ class Ended:
     reason: Literal["stop", "length"]
 
 
-def score(beams: Beams, logprob: float, *, prompt: int, generated: int, end: int) -> float:
+def penalised_score(beams: Beams, logprob: float, *, prompt: int, generated: int, end: int) -> float:
     """Logprob / length ^ length_penalty.
 
     Parameters
@@ -283,9 +283,10 @@ def score(beams: Beams, logprob: float, *, prompt: int, generated: int, end: int
 
     Examples
     --------
-    >>> score(Beams(width=2, length_penalty=1), -6.0, prompt=5, generated=3, end=1)
+    >>> penalised_score(Beams(width=2, length_penalty=1), -6.0, prompt=5, generated=3, end=1)
     -2.0
-    >>> score(Beams(width=2, length_penalty=1, length="generated_but_end"), -6.0, prompt=5, generated=3, end=1)
+    >>> odd = Beams(width=2, length_penalty=1, length="generated_but_end")
+    >>> penalised_score(odd, -6.0, prompt=5, generated=3, end=1)
     -3.0
     """
     count = generated if beams.length == "generated" else generated - end

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.constraints.protocol import Constraint
+from fairdraw.constraints.protocol import Constraint, require_constraint
 from fairdraw.constraints.tracking import Track
 from fairdraw.constraints.vocabulary import Vocabulary
 from fairdraw.context import Memory
@@ -25,13 +28,29 @@ def start_track(constraint: Constraint, model: Model, plan: Plan) -> Track:
     ParameterError
         The plan has no mask stage, or the constraint is malformed.
     """
-    if not hasattr(constraint, "start"):
-        hint = 'for instance fairdraw.constraints.choice.Choice(("yes", "no"))'
-        raise ParameterError("constraint", constraint, "a Constraint", hint)
+    require_constraint(constraint)
     if not any(stage.name == "mask" for stage in plan.stages):
         hint = "put Mask() where in the plan the mask acts"
         raise ParameterError("constraint", constraint.name, "None for a plan without a mask stage", hint)
     return Track(constraint, Vocabulary.of(model.tokenizer, model.facts))
+
+
+@contextmanager
+def constraint_named(track: Track | None) -> Generator[None]:
+    """Name the constraint in the error of stages that leave no token under its mask.
+
+    Raises
+    ------
+    LogitsError
+        The one that was raised inside, with the constraint's name.
+    """
+    try:
+        yield
+    except LogitsError as problem:
+        if track is None or not problem.where.startswith("logits after"):
+            raise
+        where = f"{problem.where.rstrip(',')}, under the constraint {track.constraint.name},"
+        raise LogitsError(where, problem.requirement, problem.got, problem.hint) from None
 
 
 def draw_constrained(
@@ -52,7 +71,7 @@ def draw_constrained(
     LogitsError
         The stages forbid every token that the constraint allows; the error names both and the step.
     """
-    try:
+    with constraint_named(track):
         drawn = sample(
             plan,
             logits,
@@ -63,9 +82,4 @@ def draw_constrained(
             mask=mask,
             memory=memory,
         )
-    except LogitsError as problem:
-        if not problem.where.startswith("logits after"):
-            raise
-        where = f"{problem.where.rstrip(',')}, under the constraint {track.constraint.name},"
-        raise LogitsError(where, problem.requirement, problem.got, problem.hint) from None
     return Replayed(token=drawn.token)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fairdraw.constraints.protocol import Constraint
+from fairdraw.constraints.protocol import Constraint, require_constraint
 from fairdraw.context import Memory
 from fairdraw.domains import Whole, require
 from fairdraw.errors import ParameterError
@@ -21,7 +21,7 @@ from fairdraw.generation.result import Completion, FinishReason, Step
 from fairdraw.generation.scoring import PromptReports
 from fairdraw.generation.shared_prompt import FromPrompt, SharedPrompt
 from fairdraw.generation.speculation.looking import OneByOne, Rows
-from fairdraw.generation.speculation.settings import Speculation
+from fairdraw.generation.speculation.settings import Speculation, require_speculation
 from fairdraw.generation.speculation.starting import Begun, begin
 from fairdraw.generation.speculation.tentative import Tentative
 from fairdraw.history import History
@@ -137,6 +137,10 @@ def start(
             "n", plan.limits.n, "1 here", "generate_many writes them all, or generate one for each sample_index"
         )
     chosen = choose_seed(seed, plan.limits)
+    if constraint is not None:
+        require_constraint(constraint)
+    if speculation is not None:
+        require_speculation(speculation, plan)
     _require_stream(stream, constraint, speculation)
     if prompt_logprobs is not None:
         require("prompt_logprobs", prompt_logprobs, Whole(0))

@@ -91,7 +91,7 @@ def score(
     require_model(model)
     meaning = _meaning(plan, meaning)
     tokens, first = _tokens(model, text, prompt)
-    _require_ids(model, "named", named)
+    named = _require_ids(model, "named", named)
     most = model.facts.context_length or len(tokens)
     width: int = require("window", min(most, len(tokens)) if window is None else window, Whole(1, most))  # type: ignore[assignment]
     step: int = require("stride", max(1, width // 2) if stride is None else stride, Whole(1, width))  # type: ignore[assignment]
@@ -207,8 +207,7 @@ def _tokens(model: Model, text: str | Sequence[int], prompt: Prompt | None) -> t
         if prompt is None:
             least, hint = "at least 2 tokens", "a prompt gives the first token something to follow"
         raise ParameterError("text", f"{len(after)} token{'' if len(after) == 1 else 's'}", least, hint)
-    _require_ids(model, "text", after)
-    return (*before, *after), max(1, len(before))
+    return (*before, *_require_ids(model, "text", after)), max(1, len(before))
 
 
 def _encoded(model: Model, text: str | Sequence[int]) -> Sequence[int]:
@@ -217,10 +216,11 @@ def _encoded(model: Model, text: str | Sequence[int]) -> Sequence[int]:
     return require("text", text, TokenIds())  # type: ignore[return-value]
 
 
-def _require_ids(model: Model, name: str, ids: Sequence[int]) -> None:
-    require(name, ids, TokenIds())
+def _require_ids(model: Model, name: str, given: Sequence[int]) -> tuple[int, ...]:
+    ids: tuple[int, ...] = require(name, given, TokenIds())  # type: ignore[assignment]
     if ids and max(ids) >= model.facts.vocab_size:
         raise ParameterError(name, max(ids), f"token ids in 0..{model.facts.vocab_size - 1}")
+    return ids
 
 
 def _rows(

@@ -161,8 +161,8 @@ def stochastic_beams(
     Returns
     -------
     BeamTexts
-        In order of arrival; different sequences of tokens, which may spell one text.  ``logprob`` is the text's own, ``score`` is -ln of its time.  A text cut at
-        ``max_tokens`` stands for all that begin so.
+        In order of arrival; different sequences of tokens, which may spell one text.  ``logprob`` is the text's own,
+        ``score`` is -ln of its time.  A text cut at ``max_tokens`` stands for all that begin so.
 
     Raises
     ------

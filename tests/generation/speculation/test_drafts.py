@@ -7,7 +7,7 @@ import fairdraw as fd
 from fairdraw.generation.loop import generate
 from fairdraw.generation.speculation.chance import KeyedChance
 from fairdraw.generation.speculation.drafts import PromptLookup
-from fairdraw.generation.speculation.drafts.base import Request
+from fairdraw.generation.speculation.drafts.base import DraftRequest
 from fairdraw.generation.speculation.drafts.heads import HeadsDraft
 from fairdraw.generation.speculation.drafts.lookup import continuations
 from fairdraw.generation.speculation.drafts.models import ModelDraft
@@ -24,7 +24,7 @@ NO_HIDDEN = np.zeros((0, 1), np.float32)
 
 def request(tokens, widths, picker=None):
     text = Tentative(fd.History(prompt=tokens))
-    return Request(text=text, widths=widths, picker=picker, hidden=NO_HIDDEN)
+    return DraftRequest(text=text, widths=widths, picker=picker, hidden=NO_HIDDEN)
 
 
 def common(**more):

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.generation.speculation.drafts.base import Drafter, Request
+from fairdraw.generation.speculation.drafts.base import Drafter, DraftRequest
 from fairdraw.generation.speculation.picking import Picker
 from fairdraw.generation.speculation.tally import Tally
 from fairdraw.generation.speculation.tentative import Tentative
@@ -127,7 +127,7 @@ class LookAhead:
         depth = min(len(self.widths), self.most - text.history.output_length - 1)
         if depth < 1:
             return Tree()
-        request = Request(
+        request = DraftRequest(
             text=text,
             widths=self.widths[:depth],
             picker=self.picker,

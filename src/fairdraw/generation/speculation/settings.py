@@ -12,6 +12,8 @@ from fairdraw.errors import ParameterError
 from fairdraw.generation.speculation.drafts import DRAFTS
 from fairdraw.generation.speculation.drafts.base import Draft
 from fairdraw.generation.speculation.rounds import Siblings
+from fairdraw.plan import Plan
+from fairdraw.stages import StatefulStage
 
 Way = Literal["match", "accept", "block", "inexact_typical"]
 """The target's own draw; accept or reject token by token, or a chain at once; or a rule that changes the law."""
@@ -76,6 +78,23 @@ class Speculation:
         return (*self.widths, *(1,) * (self.tokens - len(self.widths)))
 
 
+def require_speculation(speculation: object, plan: Plan) -> None:
+    """Refuse what is no speculation, and one that a plan cannot have.
+
+    Raises
+    ------
+    ParameterError
+        It is something else, for instance a draft; or it decides a block where a stage remembers each token.
+    """
+    if not isinstance(speculation, Speculation):
+        hint = "for instance Speculation(draft=PromptLookup())"
+        raise ParameterError("speculation", speculation, "a Speculation", hint)
+    stateful = [stage.name for stage in plan.stages if isinstance(stage, StatefulStage)]
+    if speculation.way == "block" and stateful:
+        hint = f"{stateful[0]} remembers each token, and a block is decided before its tokens are drawn"
+        raise ParameterError("speculation.way", "block", "match or accept for this plan", hint)
+
+
 def read_draft(text: str) -> Draft:
     """Read a draft from its text, ``NAME`` or ``NAME:NUMBER``.
 
@@ -95,6 +114,8 @@ def read_draft(text: str) -> Draft:
     kind, field, needed = DRAFTS[name]
     if not colon:
         if needed:
-            raise ParameterError("draft", text, f"{name}:NUMBER", f"the number is {field}")
+            raise ParameterError("draft", text, f"{name}:NUMBER", needed)
         return kind()
+    if int(number) < 1:
+        raise ParameterError("draft", text, f"{name}:NUMBER with a whole number >= 1")
     return kind(**{field: int(number)})

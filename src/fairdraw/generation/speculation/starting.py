@@ -15,10 +15,9 @@ from fairdraw.generation.speculation.settings import Speculation
 from fairdraw.generation.speculation.siblings import TokenWise
 from fairdraw.generation.speculation.tally import Speculated, Tally
 from fairdraw.generation.speculation.tentative import Tentative
-from fairdraw.generation.speculation.verifying import AcceptBlock, AcceptTokens, Drawer, law_at
+from fairdraw.generation.speculation.verifying import AcceptBlock, AcceptTokens, Verifier, law_at
 from fairdraw.models.protocol import Model
 from fairdraw.plan import Plan
-from fairdraw.stages import StatefulStage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +25,7 @@ class Begun:
     """One text with speculation."""
 
     rows: LookAhead
-    verify: Drawer | None
+    verify: Verifier | None
     """Draws where guesses stand; None: the target draws as it would alone."""
     plan: Plan
     speculation: Speculation
@@ -94,14 +93,10 @@ def begin(
     return Begun(rows=rows, verify=_verifier(speculation, plan, rows, chance), plan=plan, speculation=speculation)
 
 
-def _verifier(speculation: Speculation, plan: Plan, rows: LookAhead, chance: Chance) -> Drawer | None:
+def _verifier(speculation: Speculation, plan: Plan, rows: LookAhead, chance: Chance) -> Verifier | None:
     if speculation.way == "match":
         return None
     if speculation.way == "block":
-        stateful = [stage.name for stage in plan.stages if isinstance(stage, StatefulStage)]
-        if stateful:
-            hint = f"{stateful[0]} remembers each token, and a block is decided before its tokens are drawn"
-            raise ParameterError("speculation.way", "block", "match or accept for this plan", hint)
         return AcceptBlock(rule=Block(), plan=plan, rows=rows, chance=chance)
     rule = TokenWise() if speculation.way == "accept" else InexactTypical()
     return AcceptTokens(rule=rule, plan=plan, rows=rows, chance=chance)

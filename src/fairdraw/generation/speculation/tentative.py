@@ -42,7 +42,7 @@ class Tentative:
     """
 
     def __init__(self, history: History, track: Track | None = None, memory: Memory | None = None) -> None:
-        self.history, self.memory, self._track = history, memory, track
+        self.history, self.memory, self.track = history, memory, track
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -56,17 +56,17 @@ class Tentative:
 
     def mask(self) -> NDArray[np.bool_] | None:
         """Allowed ids of the next position, or None without a constraint."""
-        return None if self._track is None else self._track.mask()
+        return None if self.track is None else self.track.mask()
 
     def allows(self, token: int) -> bool:
         """Whether the constraint lets a token come next."""
-        return self._track is None or self._track.state.allows(token)
+        return self.track is None or self.track.state.allows(token)
 
     @contextmanager
     def after(self, token: int) -> Generator[None]:
         """Try a token that is allowed; it is taken back at the end, whatever happens."""
-        if self._track is not None:
-            self._track.advance(token)
+        if self.track is not None:
+            self.track.advance(token)
         try:
             self.history.append(token)
             try:
@@ -74,5 +74,5 @@ class Tentative:
             finally:
                 self.history.rollback(1)
         finally:
-            if self._track is not None:
-                self._track.rollback(1)
+            if self.track is not None:
+                self.track.rollback(1)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairdraw.errors import LogitsError
+from fairdraw.generation.constrained import constraint_named
 from fairdraw.generation.speculation.chance import Chance, Reals
 from fairdraw.generation.speculation.looking import LookAhead
 from fairdraw.generation.speculation.rounds import ChainRule
@@ -24,7 +25,7 @@ from fairdraw.replay.result import Replayed
 from fairdraw.sampling import law
 from fairdraw.streams.noise import Purpose
 
-Drawer = Callable[[object, Tentative], Replayed]
+Verifier = Callable[[object, Tentative], Replayed]
 """From logits and the text before them to a token."""
 
 
@@ -119,7 +120,8 @@ class AcceptBlock:
 
 def law_at(plan: Plan, logits: object, text: Tentative) -> Reals:
     """The target's law after a text."""
-    return law(plan, logits, history=text.history, mask=text.mask(), memory=text.memory).probabilities
+    with constraint_named(text.track):
+        return law(plan, logits, history=text.history, mask=text.mask(), memory=text.memory).probabilities
 
 
 def _drawn_from(candidate: Candidate, vocab: int) -> Reals:

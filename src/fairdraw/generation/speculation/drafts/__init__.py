@@ -7,7 +7,10 @@ from typing import Any
 from fairdraw.generation.speculation.drafts.lookup import PromptLookup as PromptLookup
 from fairdraw.generation.speculation.drafts.models import FirstLayers as FirstLayers
 
-DRAFTS: Mapping[str, tuple[Callable[..., Any], str, bool]] = MappingProxyType(
-    {"lookup": (PromptLookup, "longest", False), "layers": (FirstLayers, "layers", True)}
+DRAFTS: Mapping[str, tuple[Callable[..., Any], str, str]] = MappingProxyType(
+    {
+        "lookup": (PromptLookup, "longest", ""),
+        "layers": (FirstLayers, "layers", "how many of the model's first layers: layers:28"),
+    }
 )
-"""Name, and the class, what its number is, and whether it needs one."""
+"""Name, and the class, what its number is, and what it means if it must be given."""

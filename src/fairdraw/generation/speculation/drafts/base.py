@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.errors import LogitsError
+from fairdraw.generation.constrained import constraint_named
 from fairdraw.generation.speculation.picking import Picker
 from fairdraw.generation.speculation.tentative import Tentative
 from fairdraw.generation.speculation.tree import ROOT, Candidate, Tree, TreeBuilder
@@ -17,7 +18,7 @@ from fairdraw.models.protocol import Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class DraftRequest:
     """What a drafter is asked."""
 
     text: Tentative
@@ -33,7 +34,7 @@ class Request:
 class Drafter(Protocol):
     """One text in progress."""
 
-    def propose(self, request: Request) -> Tree:
+    def propose(self, request: DraftRequest) -> Tree:
         """Candidates for the next positions; a tree without candidates proposes nothing."""
         ...
 
@@ -57,12 +58,12 @@ class Draft(Protocol):
         ...
 
 
-def grow(request: Request, logits_after: Callable[[Tentative, int], object]) -> Tree:
+def grow(request: DraftRequest, logits_after: Callable[[Tentative, int], object]) -> Tree:
     """Build a tree depth first: ask for logits, pick candidates, go on after each of them.
 
     Parameters
     ----------
-    request : Request
+    request : DraftRequest
         What is asked.
     logits_after : callable
         From the text with what is tried, and how many tokens are tried, to a row.
@@ -82,9 +83,10 @@ def grow(request: Request, logits_after: Callable[[Tentative, int], object]) -> 
     return builder.tree()
 
 
-def _candidates(request: Request, row: object, depth: int) -> list[Candidate]:
+def _candidates(request: DraftRequest, row: object, depth: int) -> list[Candidate]:
     try:
-        return request.picker.pick(row, request.text, request.widths[depth])
+        with constraint_named(request.text.track):
+            return request.picker.pick(row, request.text, request.widths[depth])
     except LogitsError:
         # A way that the text may never take: if it does, the target meets the error itself.
         if depth == 0:

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.generation.speculation.drafts.base import Drafter, Request, grow
+from fairdraw.generation.speculation.drafts.base import Drafter, DraftRequest, grow
 from fairdraw.generation.speculation.tree import Tree
 from fairdraw.models.protocol import Model
 
@@ -80,11 +80,11 @@ class HeadsDrafter:
     def __init__(self, heads: HeadsInProgress) -> None:
         self._heads = heads
 
-    def propose(self, request: Request) -> Tree:
+    def propose(self, request: DraftRequest) -> Tree:
         """Draw a tree as deep as the heads see."""
         tokens = request.text.tokens
         self._heads.read(tokens, request.hidden)
-        near = Request(
+        near = DraftRequest(
             text=request.text,
             widths=request.widths[: self._heads.reach],
             picker=request.picker,

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from fairdraw.domains import Domain, Whole, require
 from fairdraw.errors import ParameterError
-from fairdraw.generation.speculation.drafts.base import Drafter, Request
+from fairdraw.generation.speculation.drafts.base import Drafter, DraftRequest
 from fairdraw.generation.speculation.tentative import Tentative
 from fairdraw.generation.speculation.tree import ROOT, Candidate, Tree, TreeBuilder
 from fairdraw.models.protocol import Model
@@ -55,7 +55,7 @@ class PromptLookup:
         """It fits every target."""
         return self
 
-    def propose(self, request: Request) -> Tree:
+    def propose(self, request: DraftRequest) -> Tree:
         """Merge what followed into a tree as wide as asked; what a constraint forbids is left out."""
         builder, depth = TreeBuilder(), len(request.widths)
         found = continuations(request.text.tokens, longest=self.longest, shortest=self.shortest, count=depth)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fairdraw.domains import Whole, require
 from fairdraw.errors import ParameterError
-from fairdraw.generation.speculation.drafts.base import Drafter, Request, grow
+from fairdraw.generation.speculation.drafts.base import Drafter, DraftRequest, grow
 from fairdraw.generation.speculation.tentative import Tentative
 from fairdraw.generation.speculation.tree import Tree
 from fairdraw.models.protocol import Model
@@ -39,6 +40,9 @@ class FirstLayers:
     layers: int
     """How many layers."""
 
+    def __post_init__(self) -> None:
+        require("layers", self.layers, Whole(1))
+
     @property
     def name(self) -> str:
         """``layers:N``."""
@@ -67,7 +71,7 @@ class ModelDrafter:
         context = model.facts.context_length
         self._room = context if context is not None else 2**32
 
-    def propose(self, request: Request) -> Tree:
+    def propose(self, request: DraftRequest) -> Tree:
         """Draw a tree; nothing where the model's context is full."""
         if request.text.position + len(request.widths) - 1 > self._room:
             return Tree()
