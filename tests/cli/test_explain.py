@@ -194,3 +194,9 @@ def test_mistakes_in_asking_are_sentences(cli, tmp_path):
         ran = cli("explain", *arguments)
         assert ran.code in (1, 2)
         assert ran.err.startswith(f"fairdraw: {words}"), ran.err
+
+
+def test_a_plan_without_a_kernel_is_told(cli):
+    told = "drawn by NumPy, the same token more slowly: typical has no kernel here"
+    assert told in cli("explain", "fairdraw: typical_p=0.9").out
+    assert "drawn by NumPy" not in cli("explain", "fairdraw: top_p=0.9").out

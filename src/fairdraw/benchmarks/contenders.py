@@ -63,11 +63,8 @@ def _fairdraw(work: Work) -> Job:
 def draw_batch(
     plan: Plan, rows: NDArray[np.float32], seeds: NDArray[np.int64], position: int, threads: int
 ) -> NDArray[np.int64]:
-    """Draw from every row of a batch, in the public way.
-
-    `fairdraw.sample_batch` draws in the calling thread: it takes no number of threads yet.
-    """
-    return sample_batch(plan, rows, seeds=seeds, positions=position).tokens
+    """Draw from every row of a batch, in the public way."""
+    return sample_batch(plan, rows, seeds=seeds, positions=position, threads=threads, report="tokens").tokens
 
 
 def _max(work: Work) -> Job:

@@ -15,6 +15,7 @@ from fairdraw.cli.output import Kind, bar, percent, print_json, print_table, say
 from fairdraw.dialects.finding import find_dialect
 from fairdraw.dialects.reading import ENGINE_DEFAULT, IMPLIED, MODEL_FILE, REQUEST, Setting
 from fairdraw.domains import Whole, require
+from fairdraw.kernels.shapes import why_not
 from fairdraw.models import Model
 from fairdraw.plan import CUSTOM, Plan
 from fairdraw.plan_format import format_part
@@ -74,6 +75,9 @@ def _print_plan(plan: Plan, left_out: Sequence[LeftOut]) -> None:
             values = ", ".join(f"{s.name} {shown(s.value)}" for s in quiet)
             say(f"engine defaults that change nothing: {values}")
     say("runs: " + " > ".join(format_part(part) for part in (*plan.stages, plan.draw)))
+    reason = why_not(plan)
+    if reason:
+        say(f"drawn by NumPy, the same token more slowly: {reason}")
     for note in notes(plan):
         say(f"note: {note}")
     _print_left_out(left_out)
@@ -171,7 +175,7 @@ def _print_open(weights: Weights, text: Callable[[int], str]) -> None:
 
 
 def _json(plan: Plan, rows: Rows | None, weights: Weights | None, model: Model | None, top: int) -> dict[str, object]:
-    data: dict[str, object] = {"plan": plan.to_json(), "notes": notes(plan)}
+    data: dict[str, object] = {"plan": plan.to_json(), "notes": notes(plan), "no_kernel": why_not(plan)}
     if rows is None or weights is None:
         return data
     data["row"] = {"source": rows.source, "number": rows.numbers[0], "vocab_size": rows.logits.shape[1]}
