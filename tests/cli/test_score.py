@@ -148,7 +148,9 @@ def test_limits_of_a_plan_that_end_nothing_here_are_said_to_be_unused(score):
     ran = score("hi h", "--plan", "fairdraw: n=3 stop=a max_tokens=2 logprobs=4 seed=5 min_tokens=1")
     assert ran.code == 0
     assert ran.err.splitlines()[0] == "not used for a score: max_tokens, stop, n, seed, logprobs of the plan"
-    assert "not used" not in score("hi h", "--plan", "fairdraw: top_k=3 min_tokens=1").err
+    for used in ("fairdraw: top_k=3 min_tokens=1 stop_token_ids=[2]", "nano_vllm: temperature=1"):
+        assert "not used" not in score("hi h", "--plan", used).err
+    assert "not used for a score: stop_token_ids of" in score("hi h", "--plan", "fairdraw: stop_token_ids=[2]").err
 
 
 def test_a_mistake_in_a_plan_is_said_before_a_model_is_loaded(cli, monkeypatch):
