@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from fairdraw.errors import ParameterError, PlanError, UnavailableError
+from fairdraw.errors import LogitsError, ParameterError, PlanError, UnavailableError
 from fairdraw.plan import Plan
 from fairdraw.requests import FORMATS
 from fairdraw.requests.base import Asked, is_off, plan_of_request
 from fairdraw.requests.generation_config import TAKEN, end_ids, read_generation_config
 from fairdraw.requests.gguf import KEYS, PREFIX, read_gguf_sampling, sampling_metadata
 from fairdraw.sampling import law
+from fairdraw.translation.translating import translate
 
 
 def _read(form: str, text: object) -> Asked:
@@ -33,7 +34,8 @@ def test_every_name_of_a_vllm_body_is_taken_or_named():
     assert _why(asked) == {
         "model": "not about sampling: which model answers",
         "messages": "not about sampling: the prompt",
-        "use_beam_search": "vllm does not know it and passes over it",
+        "extra_body": "taken as the Python client sends it, unwrapped; in a raw body no server reads it",
+        "use_beam_search": "changes nothing: beam search, no sampling",
         "seed": "means: not set",
     }
     assert set(body) - {"top_p", "extra_body", "top_logprobs"} <= (
@@ -144,7 +146,7 @@ class TestLlamaCpp:
     def test_a_command_line_is_read_flag_by_flag(self):
         asked = _read(
             "llama_cli",
-            "./llama-server -m a.gguf --temp 0.5 --top-k=20 -n -1 -s 7 --mirostat-lr 0.2 --logit-bias 15-1.5 -l 16+2 "
+            "./llama-server -m a.gguf --temp 0.5 --top-k 20 -n -1 -s 7 --mirostat-lr 0.2 --logit-bias 15-1.5 -l 16+2 "
             "--sampling-seq kt --dry-sequence-breaker none --ignore-eos --host 0.0.0.0 --temp -3",
         )
         assert dict(asked.request) == {
@@ -152,9 +154,9 @@ class TestLlamaCpp:
             "samplers": ["kt"], "dry_sequence_breakers": [], "ignore_eos": True,
         }  # fmt: skip
         assert _why(asked) == {
-            "-m": "not about sampling: another flag",
+            "-m": "not about sampling: the model",
             "-n": "means: not set",
-            "--host": "not about sampling: another flag",
+            "--host": "not about sampling: how it is served",
         }
 
     def test_mistakes_in_a_command_line_are_sentences(self):
@@ -189,3 +191,66 @@ class TestLlamaCpp:
         ollama = plan_of_request(_read("ollama", {"model": "m", "options": {"temperature": 0.8}}))
         plain = plan_of_request(_read("llama_server", {"temperature": 0.8}))
         assert [law(plan, row).support.size for plan in (ollama, plain)] == [31, 35]
+
+
+def test_a_beam_search_of_vllm_is_refused_and_its_other_fields_are_named():
+    with pytest.raises(PlanError, match="use_beam_search=True changes the law"):
+        _read("vllm", {"use_beam_search": True, "temperature": 0.5})
+    aside = {
+        "reasoning_effort": "low", "include_reasoning": False, "truncate_prompt_tokens": 9, "cache_salt": "x",
+        "continue_final_message": True, "documents": [], "return_token_ids": True,
+    }  # fmt: skip
+    why = _why(_read("vllm", {"length_penalty": 1.2, **aside}))
+    assert all(why[name].startswith("not about sampling") for name in aside)
+    assert why["length_penalty"] == "changes nothing: acts with beams alone"
+
+
+def test_an_extra_body_acts_in_every_form_and_is_told():
+    for form in ("vllm", "openai", "llama_server"):
+        asked = _read(form, {"extra_body": {"temperature": 0.5}})
+        assert dict(asked.request) == {"temperature": 0.5}
+        assert "in a raw body no server reads it" in _why(asked)["extra_body"]
+    assert "extra_body" in _why(_read("ollama", {"extra_body": {"options": {"temperature": 0.5}}}))
+
+
+def test_an_extra_body_that_is_no_object_is_refused():
+    for value in (5, "x", [1], False):
+        with pytest.raises(PlanError, match="extra_body must be a JSON object"):
+            _read("vllm", {"extra_body": value})
+    assert _read("vllm", {"extra_body": None, "top_k": 2}).left_out == ()
+
+
+def test_ollama_reads_no_option_beside_its_options():
+    for beside in ({"model": "x"}, {"truncate": True}, {"options": {}}):
+        asked = _read("ollama", {**beside, "temperature": 0.7, "nonsense": 1})
+        assert "temperature" not in asked.request
+        assert _why(asked)["temperature"] == "ollama reads it under options alone"
+        assert _why(asked)["nonsense"] == "ollama does not know it and passes over it"
+    assert plan_of_request(_read("ollama", {"model": "x", "temperature": 0.7})) == Plan.parse("ollama:")
+    assert dict(_read("ollama", {"temperature": 0.7}).request) == {"temperature": 0.7}
+    why = _why(_read("ollama", {"truncate": True, "shift": False}))
+    assert all(reason.startswith("not about sampling") for reason in why.values())
+
+
+def test_a_bias_that_is_no_finite_number_for_each_token_is_refused():
+    for bias in ({"5": "abc"}, [[5, None]], {"5": True}, [[5, [1]]], [[5, 1.0], [5, 2.0]], [["x", 1.0]], 7):
+        with pytest.raises(ParameterError, match="logit_bias must be"):
+            _read("llama_server", {"logit_bias": bias})
+
+
+def test_end_ids_that_are_no_token_ids_are_refused():
+    for ids in ("x", [1, "x"], 2.5, {"a": 1}, True, -1):
+        with pytest.raises(ParameterError, match="eos_token_id must be a list of token ids"):
+            end_ids(json.dumps({"eos_token_id": ids}))
+
+
+def test_names_and_rows_of_another_type_are_refused_in_words():
+    with pytest.raises(PlanError, match="a parameter's name must be a text, got 3"):
+        Plan.resolve({3: 4}, dialect="vllm")  # type: ignore[dict-item]
+    with pytest.raises(ParameterError, match="dialect must be a text"):
+        translate(Plan.parse("vllm:"), None)  # type: ignore[arg-type]
+    for rows in (3.0, "abc", np.zeros((1, 2, 3), np.float32)):
+        with pytest.raises(LogitsError, match="one axis"):
+            translate(Plan.parse("vllm:"), "sglang", logits=rows)
+    with pytest.raises(LogitsError, match="rows of one length"):
+        translate(Plan.parse("vllm:"), "sglang", logits=[[1.0, 2.0], [3.0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairdraw.dialects import DIALECTS
 from fairdraw.dialects.base import Dialect
 from fairdraw.dialects.reading import did_you_mean
-from fairdraw.errors import PlanError
+from fairdraw.errors import ParameterError, PlanError
 
 
 def find_dialect(name: str) -> Dialect:
@@ -15,6 +15,8 @@ def find_dialect(name: str) -> Dialect:
     ------
     PlanError
         Unknown engine or version; the hint has the known ones.
+    ParameterError
+        The name is no text.
 
     Examples
     --------
@@ -23,6 +25,8 @@ def find_dialect(name: str) -> Dialect:
     >>> find_dialect("transformers@5.22.0").name
     'transformers@5.22'
     """
+    if not isinstance(name, str):
+        raise ParameterError("dialect", name, "a text, 'engine' or 'engine@version'")
     engine, _, version = name.partition("@")
     versions = {d.version: d for d in DIALECTS.values() if d.engine == engine}
     if not versions:

@@ -81,9 +81,9 @@ def implied_names(
     return frozenset(name for name in request if canonical.get(name) not in given)
 
 
-def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """``did you mean 'x'?``, or "" when nothing is near."""
-    near = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
+def did_you_mean(word: str, words: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """``did you mean 'x'?``, or "" when nothing is near: 1 is the word itself, 0 anything."""
+    near = difflib.get_close_matches(word, list(words), n=1, cutoff=cutoff)
     return f"did you mean {near[0]!r}?" if near else ""
 
 
@@ -133,6 +133,8 @@ def _by_name(dialect: Dialect, variant_name: str, variant: Variant, request: Map
     names = {name: p.name for p in variant.parameters for name in (p.name, *p.aliases)}
     out: dict[str, object] = {}
     for name, value in request.items():
+        if not isinstance(name, str):
+            raise PlanError(f"{dialect.name}: a parameter's name must be a text, got {name!r}")
         if name not in names:
             raise PlanError(*_unknown(dialect, variant_name, name, names))
         if names[name] in out:

@@ -292,6 +292,8 @@ VLLM = Dialect(
     from_params=_from_params,
     unmodelled=MappingProxyType(
         {
+            "use_beam_search": "beam search, no sampling",
+            "length_penalty": "acts with beams alone",
             "structured_outputs": "a grammar; pass what it allows as a mask",
             "prompt_logprobs": "a report on the prompt; changes no law",
             "logprob_token_ids": "which logprobs are reported; changes no law",

@@ -6,6 +6,7 @@ import json
 from types import MappingProxyType
 
 from fairdraw.errors import PlanError
+from fairdraw.requests.base import LeftOut
 
 NOT_SAMPLING = MappingProxyType(
     {
@@ -35,18 +36,25 @@ NOT_SAMPLING = MappingProxyType(
 """Names that are no part of any law, and what they are about."""
 
 
-def body(text: str, form: str) -> dict[str, object]:
-    """A request body as a mapping; `extra_body`, in which clients wrap what they do not know, is unwrapped.
+WRAPPED = "taken as the Python client sends it, unwrapped; in a raw body no server reads it"
+"""What is said of an `extra_body`."""
+
+
+def body(text: str, form: str) -> tuple[dict[str, object], tuple[LeftOut, ...]]:
+    """A request body as a mapping; `extra_body`, in which clients wrap what they do not know, is unwrapped and told.
 
     Raises
     ------
     PlanError
-        It is no JSON object.
+        It is no JSON object, or its `extra_body` is none.
 
     Examples
     --------
-    >>> body('{"temperature": 1, "extra_body": {"top_k": 20}}', "vllm")
+    >>> values, told = body('{"temperature": 1, "extra_body": {"top_k": 20}}', "vllm")
+    >>> values
     {'temperature': 1, 'top_k': 20}
+    >>> told[0].why
+    'taken as the Python client sends it, unwrapped; in a raw body no server reads it'
     """
     try:
         data = json.loads(text)
@@ -54,8 +62,12 @@ def body(text: str, form: str) -> dict[str, object]:
         raise PlanError(f"a request of the form {form} must be JSON: {problem}") from None
     if not isinstance(data, dict):
         raise PlanError(f"a request of the form {form} must be a JSON object, got {type(data).__name__}")
-    extra = data.pop("extra_body", None) or {}
-    return {**data, **extra}
+    extra = data.pop("extra_body", None)
+    if extra is None:
+        return data, ()
+    if not isinstance(extra, dict):
+        raise PlanError(f"extra_body must be a JSON object, got {type(extra).__name__}")
+    return {**data, **extra}, (LeftOut(name="extra_body", value=extra, why=WRAPPED),)
 
 
 def reported(values: dict[str, object]) -> dict[str, object]:

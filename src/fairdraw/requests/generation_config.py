@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fairdraw.dialects.finding import find_dialect
+from fairdraw.domains import TokenIds, require
 from fairdraw.errors import PlanError, UnavailableError
 from fairdraw.requests.base import LeftOut, sort_out
 
@@ -72,9 +73,15 @@ def read_generation_config(text: str, engine: str) -> tuple[dict[str, object], t
 
 
 def end_ids(text: str) -> tuple[int, ...]:
-    """The ids that end a text, which every engine takes from the file."""
+    """The ids that end a text, which every engine takes from the file.
+
+    Raises
+    ------
+    ParameterError
+        They are no token ids.
+    """
     ids = json.loads(text).get("eos_token_id")
-    return tuple(ids) if isinstance(ids, list) else () if ids is None else (int(ids),)
+    return () if ids is None else require("eos_token_id", ids, TokenIds())  # type: ignore[return-value]
 
 
 def text_of(path: str) -> str:

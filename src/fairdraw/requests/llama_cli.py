@@ -1,15 +1,18 @@
 """A command line of llama.cpp: ``llama-cli``, ``llama-server`` and the like.
 
-Read: llama.cpp 0c1e57098, common/arg.cpp.  A negative temperature is taken as 0 there.
+Read: llama.cpp 0c1e57098, common/arg.cpp.  A negative temperature is taken as 0 there; in a flag that begins with two
+dashes ``_`` is read as ``-``; a value is always the next word, whatever it begins with, and never stands after ``=``.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Iterator
 from types import MappingProxyType
 
+from fairdraw.dialects.reading import did_you_mean
 from fairdraw.errors import ParameterError, PlanError
 from fairdraw.requests.base import ASIDE, Asked, Format, LeftOut
 
@@ -55,6 +58,35 @@ WHOLE = frozenset(
 )
 """Parameters whose number is a whole one."""
 GRAMMARS = frozenset({"--grammar", "--grammar-file", "-j", "--json-schema", "-jf", "--json-schema-file"})
+OTHERS = MappingProxyType(
+    dict.fromkeys(("-m", "--model", "-mu", "--model-url", "-hf", "-hfr", "--hf-repo", "-hff", "--hf-file"), "the model")
+    | dict.fromkeys(("-p", "--prompt", "-f", "--file", "-bf", "--binary-file"), "the prompt")
+    | dict.fromkeys(("-sys", "--system-prompt", "-sysf", "--system-prompt-file"), "the prompt")
+    | dict.fromkeys(("--chat-template", "--chat-template-file", "--chat-template-kwargs"), "how the prompt is written")
+    | dict.fromkeys(("--in-prefix", "--in-suffix", "-r", "--reverse-prompt"), "how the prompt is written")
+    | dict.fromkeys(("--host", "--port", "--api-key", "-a", "--alias", "-np", "--parallel"), "how it is served")
+    | dict.fromkeys(("-c", "--ctx-size", "--keep", "-b", "--batch-size", "-ub", "--ubatch-size"), "how it runs")
+    | dict.fromkeys(("-t", "--threads", "-tb", "--threads-batch", "-ngl", "--gpu-layers"), "how it runs")
+    | dict.fromkeys(("--n-gpu-layers", "-md", "--model-draft", "--lora", "--mmproj", "--log-file"), "how it runs")
+)
+"""Flags that take a value and do not concern the law, and what they are about."""
+SWITCHES = frozenset(
+    (
+        *("--ignore-eos", "-cnv", "--conversation", "-no-cnv", "--no-conversation", "-st", "--single-turn", "--jinja"),
+        *("-i", "--interactive", "-e", "--escape", "--no-escape", "--no-mmap", "--mlock", "--no-warmup", "--version"),
+        *("--no-display-prompt", "-v", "--verbose", "--log-disable", "-sp", "--special", "-mli", "--multiline-input"),
+    )
+)
+"""Flags without a value."""
+_READ = frozenset(
+    (
+        *(*FLAGS, *GRAMMARS, "--samplers", "--sampler-seq", "--sampling-seq"),
+        *("--dry-sequence-breaker", "-l", "--logit-bias", "--ignore-eos"),
+    )
+)
+"""Flags that this reader knows what to do with."""
+_NEAR = 0.8
+"""How much of a slip must be a flag; less, and other flags of llama.cpp would count as slips."""
 _UNSET = {"seed": (-1, 2**32 - 1), "n_predict": (-1, -2)}
 
 
@@ -96,36 +128,64 @@ def read(text: str) -> Asked:
         elif flag == "--ignore-eos":
             request["ignore_eos"] = True
         elif flag in ("-l", "--logit-bias"):
-            bias |= _bias(flag, _given(flag, value))
-            request["logit_bias"] = dict(bias)
+            bias = _joined(flag, bias, _bias(flag, _given(flag, value)))
+            request["logit_bias"] = bias
         elif flag in GRAMMARS:
             raise PlanError(f"{flag} is a grammar, which is no stage", "pass what it allows as a mask")
         else:
-            left.append(LeftOut(name=flag, value=value, why=f"{ASIDE}: another flag"))
+            left.append(LeftOut(name=flag, value=value, why=_why_left_out(flag)))
     return Asked(dialect=ENGINE, request=request, left_out=tuple(left))
 
 
-_SWITCHES = frozenset({"--ignore-eos"})
+def _why_left_out(flag: str) -> str:
+    """Why a flag is no part of the plan.
+
+    Raises
+    ------
+    PlanError
+        It looks like a slip for one that is.
+    """
+    name, equals, value = flag.partition("=")
+    if equals and name in _READ:
+        raise PlanError(f"llama.cpp has no flag {flag}", f"the value is the next word: {name} {value}")
+    if flag in OTHERS or flag in SWITCHES:
+        return f"{ASIDE}: {OTHERS.get(flag, 'another flag')}"
+    hint = did_you_mean(name, _READ, cutoff=_NEAR) if name.startswith("--") else ""
+    if hint:
+        raise PlanError(f"fairdraw does not know the flag {flag}, and llama.cpp refuses what it does not know", hint)
+    return "fairdraw does not know this flag"
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str | None]]:
     """Flags with their values; words before the first flag are the program."""
     try:
-        words = shlex.split(text)
+        # As in a shell, a backslash at the end of a line goes on with the next one.
+        words = shlex.split(text.replace("\\\n", " "))
     except ValueError as problem:
         raise PlanError(f"a command line must have its quotes closed: {problem}") from None
     place = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     while place < len(words):
-        flag, _, joined = words[place].partition("=")
+        word = words[place]
+        flag = word.replace("_", "-") if word.startswith("--") else word
+        if not flag.startswith("-"):
+            raise PlanError(
+                f"llama.cpp takes no word without a flag, got {word!r}", "a text of several words is quoted"
+            )
         following = words[place + 1] if place + 1 < len(words) else None
-        takes = flag not in _SWITCHES and not joined
-        is_value = following is not None and (not following.startswith("-") or re.match(r"-\.?\d", following))
-        if takes and is_value:
+        if following is not None and _takes(flag, following):
             yield flag, following
             place += 2
         else:
-            yield flag, joined or None
+            yield flag, None
             place += 1
+
+
+def _takes(flag: str, following: str) -> bool:
+    """Whether the next word is a flag's value; of a flag that is not known here, it is unless it looks like a flag."""
+    if flag in SWITCHES:
+        return False
+    looks_like_a_flag = following.startswith("-") and not re.match(r"-\.?\d", following)
+    return flag in _READ or flag in OTHERS or not looks_like_a_flag
 
 
 def _given(flag: str, value: str | None) -> str:
@@ -136,18 +196,30 @@ def _given(flag: str, value: str | None) -> str:
 
 def _number(flag: str, value: str | None, whole: bool) -> float:
     text = _given(flag, value)
+    kind = "a whole number" if whole else "a finite number"
     try:
-        return int(text) if whole else float(text)
+        number = int(text) if whole else float(text)
     except ValueError:
-        raise ParameterError(flag, text, "a whole number" if whole else "a number") from None
+        raise ParameterError(flag, text, kind) from None
+    # Python reads 1_0 as ten; C++ stops at the underscore.
+    if "_" in text or not (whole or math.isfinite(number)):
+        raise ParameterError(flag, text, kind)
+    return number
 
 
-def _bias(flag: str, text: str) -> dict[str, float]:
+def _bias(flag: str, text: str) -> tuple[str, float]:
     """``15043+1`` or ``15043-1.5``."""
-    match = re.fullmatch(r"(\d+)([+-][0-9.]+)", text)
-    if match is None:
-        raise ParameterError(flag, text, "a token id, a sign and a number", "for instance 15043-1.5")
-    return {match[1]: float(match[2])}
+    match = re.fullmatch(r"([0-9]+)([+-](?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)", text)
+    if match is None or not math.isfinite(float(match[2])):
+        raise ParameterError(flag, text, "a token id, a sign and a finite number", "for instance 15043-1.5")
+    return str(int(match[1])), float(match[2])
+
+
+def _joined(flag: str, bias: dict[str, float], pair: tuple[str, float]) -> dict[str, float]:
+    token, number = pair
+    if token in bias:
+        raise ParameterError(flag, f"{token} twice", "given once for each token id", "add the two numbers")
+    return {**bias, token: number}
 
 
 LLAMA_CLI = Format(name="llama_cli", engine=ENGINE, meaning="command line of llama-cli or llama-server", read=read)

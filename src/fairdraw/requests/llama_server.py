@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from fairdraw.domains import Real
 from fairdraw.errors import ParameterError
 from fairdraw.requests.base import Asked, Format, sort_out
 from fairdraw.requests.bodies import NOT_SAMPLING, body, reported
@@ -35,7 +36,8 @@ UNSET = MappingProxyType({"seed": (-1, 2**32 - 1), "n_predict": (-1,), "max_toke
 
 def read(text: str) -> Asked:
     """Read a body."""
-    values = reported(body(text, "llama_server"))
+    data, told = body(text, "llama_server")
+    values = reported(data)
     if "logit_bias" in values:
         values["logit_bias"] = bias_map(values["logit_bias"])
     if isinstance(values.get("samplers"), str):
@@ -48,7 +50,7 @@ def read(text: str) -> Asked:
         unset=UNSET,
         unknown="llama.cpp's server does not know it and passes over it",
     )
-    return Asked(dialect=ENGINE, request=kept, left_out=left)
+    return Asked(dialect=ENGINE, request=kept, left_out=(*told, *left))
 
 
 def bias_map(value: object) -> object:
@@ -57,7 +59,7 @@ def bias_map(value: object) -> object:
     Raises
     ------
     ParameterError
-        A token is given as text, or forbidden: a mask does that.
+        A bias is no finite number, a token is given as text or twice, or forbidden: a mask does that.
 
     Examples
     --------
@@ -74,6 +76,10 @@ def bias_map(value: object) -> object:
             raise ParameterError(
                 "logit_bias", value, "by token id", "a text is as many tokens as the model makes of it"
             )
+        if not Real().holds(bias):
+            raise ParameterError("logit_bias", value, "finite numbers by token id")
+    if len({str(token) for token, _ in pairs}) < len(pairs):
+        raise ParameterError("logit_bias", value, "one number for each token id")
     return {str(token): float(bias) for token, bias in pairs}
 
 

@@ -16,8 +16,9 @@ def read(text: str) -> Asked:
     >>> dict(read('{"messages": [], "temperature": 1, "max_tokens": 5}').request)
     {'temperature': 1, 'max_completion_tokens': 5}
     """
-    kept, left = sort_out(ENGINE, body(text, ENGINE), aside=NOT_SAMPLING)
-    return Asked(dialect=ENGINE, request=kept, left_out=left)
+    values, told = body(text, ENGINE)
+    kept, left = sort_out(ENGINE, values, aside=NOT_SAMPLING)
+    return Asked(dialect=ENGINE, request=kept, left_out=(*told, *left))
 
 
 OPENAI_BODY = Format(name="openai", engine=ENGINE, meaning="JSON body of a completion or chat request", read=read)

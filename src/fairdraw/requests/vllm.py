@@ -7,10 +7,26 @@ Its defaults come from the model's generation_config.json unless it runs with ``
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from fairdraw.requests.base import Asked, Format, LeftOut, sort_out
 from fairdraw.requests.bodies import NOT_SAMPLING, body, reported
 
 ENGINE = "vllm"
+ASIDE = MappingProxyType(
+    {
+        **NOT_SAMPLING,
+        "reasoning_effort": "how the prompt is written",
+        "include_reasoning": "how the answer is delivered",
+        "return_token_ids": "how the answer is delivered",
+        "return_tokens_as_token_ids": "how the answer is delivered",
+        "truncate_prompt_tokens": "which part of the prompt is read",
+        "continue_final_message": "how the prompt is written",
+        "add_special_tokens": "how the prompt is written",
+        "documents": "the prompt",
+        "cache_salt": "whether a prompt is read again",
+    }
+)
 CHAT_LENGTH = "unset; the chat server goes on to the context's end where the library stops after 16"
 
 
@@ -25,16 +41,18 @@ def read(text: str) -> Asked:
     >>> [(left.name, left.why) for left in asked.left_out][-1]
     ('mirostat', 'vllm does not know it and passes over it')
     """
-    values = reported(body(text, ENGINE))
+    data, told = body(text, ENGINE)
+    values = reported(data)
     chat = "messages" in values
     kept, left = sort_out(
         ENGINE,
         values,
-        aside=NOT_SAMPLING,
+        aside=ASIDE,
         renamed={"max_completion_tokens": "max_tokens", "response_format": "structured_outputs"},
         unset={"seed": (-1,), "logprobs": (0,) if not chat else ()},
         unknown="vllm does not know it and passes over it",
     )
+    left = (*told, *left)
     if chat and "max_tokens" not in kept:
         left = (*left, LeftOut(name="max_tokens", value=None, why=CHAT_LENGTH))
     return Asked(dialect=ENGINE, request=kept, left_out=left)

@@ -14,7 +14,7 @@ from fairdraw.arrays import as_logits
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.base import Dialect, Parameter
 from fairdraw.dialects.finding import find_dialect
-from fairdraw.errors import FairdrawError
+from fairdraw.errors import FairdrawError, LogitsError
 from fairdraw.history import History
 from fairdraw.limits import Limits
 from fairdraw.plan import CUSTOM, Plan, require_plan
@@ -158,7 +158,14 @@ def translate(
 def _checked_rows(logits: object) -> list[NDArray[Any]]:
     if logits is None:
         return []
-    array = np.asarray(logits)
+    try:
+        # What has axes of its own, a torch tensor for instance, is taken row by row.
+        array: Any = logits if hasattr(logits, "ndim") else np.asarray(logits)
+    except ValueError:
+        raise LogitsError("logits", "be rows of one length", type(logits).__name__) from None
+    if array.ndim not in (1, 2):
+        shape = f"shape {tuple(array.shape)}"
+        raise LogitsError("logits", "have one axis, (vocab,), or two, (rows, vocab)", shape)
     many = [array] if array.ndim == 1 else list(array)
     return [as_logits(row, f"logits row {i}") for i, row in enumerate(many)]
 
