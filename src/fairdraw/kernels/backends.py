@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 
-from fairdraw.errors import ParameterError
+from fairdraw.errors import ParameterError, UnavailableError
 from fairdraw.kernels import pacing
 from fairdraw.kernels.examples import example
 from fairdraw.kernels.promise import PROMISES
@@ -90,8 +90,14 @@ def find_kernel(mode: str, tokens: int = 1) -> Kernel | None:
 
 
 def prepare(mode: str) -> None:
-    """Load or compile the kernel of a mode here and now, and let it serve from now on."""
+    """Load or compile the kernel of a mode here and now, and let it serve from now on.
+
+    Processes that start together do not all compile: one does, and the others wait and load.
+    """
     try:
+        warming = importlib.import_module("fairdraw.kernels.warming")
+        with contextlib.suppress(UnavailableError, OSError):  # nowhere to keep it: compiled for this process alone
+            warming.warm(mode)
         kernel = getattr(importlib.import_module("fairdraw.kernels.numba_cpu.entries"), mode)
         kernel(*example(mode))
     except Exception as problem:  # whatever Numba and LLVM raise: the library works without them
