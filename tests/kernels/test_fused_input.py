@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
+from dataclasses import fields
 
 import ml_dtypes
 import numpy as np
@@ -104,6 +105,26 @@ def test_wide_rows_with_masks_and_penalties_give_the_same_token(kind: type, monk
             arguments = {"seed": 5, "position": position, "history": history, "mask": pack(allowed)}
             kernel, plain = both(monkeypatch, fd.Plan.parse(text), row, **arguments)
             assert kernel[0] == plain[0], (text, position)  # type: ignore[index]
+
+
+def test_a_result_has_the_same_fields_whoever_drew_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = np.random.default_rng(8).standard_normal(300).astype(np.float32)
+    one, other = (said[1] for said in both(monkeypatch, fd.Plan.parse("fairdraw: top_p=0.9"), row, seed=1, position=2))
+    assert vars(one).keys() == vars(other).keys() == {item.name for item in fields(fd.Drawn)}
+    assert one == other
+    assert one.memory == other.memory == {}
+
+
+def test_edits_of_a_call_are_not_those_of_the_call_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = np.linspace(3, 0, 40).astype(np.float32)
+    histories = [fd.History(prompt=range(count)) for count in (20, 1, 0, 7, 20)]
+    plans = [
+        fd.Plan.parse(f"fairdraw: temperature=0 {text}") for text in ("repetition_penalty=9", "", 'logit_bias={"5":3}')
+    ]
+    monkeypatch.setattr(backends, "chosen", lambda: "numba")
+    for history, count in zip(histories, (20, 1, 0, 7, 20), strict=True):
+        tokens = [fd.sample(plan, row, seed=0, position=0, history=history).token for plan in plans]
+        assert tokens == [count, 0, 5]
 
 
 def test_a_temperature_that_overflows_is_refused_as_numpy_refuses_it(monkeypatch: pytest.MonkeyPatch) -> None:

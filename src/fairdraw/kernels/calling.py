@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from fairdraw.arrays import MOST_IDS, as_logits
 from fairdraw.history import History
 from fairdraw.kernels import slots
-from fairdraw.kernels.operations import Operation
+from fairdraw.kernels.operations import Finder
 
 FLOAT32, FLOAT16 = np.dtype(np.float32), np.dtype(np.float16)
 NO_IDS, NO_SCORES, NO_PLACES = np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int32)
 NO_EDGES = (0,) * (slots.MOST_OPERATIONS + 1)
-RECORD = struct.Struct(f"={slots.TOKEN}q")
-"""What a call says of itself, in the order of `fairdraw.kernels.slots`."""
+ASKED, EDGES, RESULT = struct.Struct(f"={slots.EDGES}q"), struct.Struct(f"={len(NO_EDGES)}q"), struct.Struct("=3q")
+"""What a call says of itself, where the ids of its edits begin, what comes of it: as `fairdraw.kernels.slots` says."""
+EDGES_AT, RESULT_AT = 8 * slots.EDGES, 8 * slots.TOKEN
+"""Where they stand in the record; it begins with what the call says of itself."""
 
 
 def as_source(logits: object) -> tuple[NDArray[Any], int]:
@@ -29,10 +31,13 @@ def as_source(logits: object) -> tuple[NDArray[Any], int]:
     A row of float32, float16 or bfloat16 without gaps comes back as it is, whether or not it may be written; others
     are turned into float32, and are then the library's own.
     """
-    array, kind = kind_of(logits)
+    if type(logits) is np.ndarray and logits.dtype == FLOAT32:
+        array, kind = logits, slots.FLOAT32  # nearly every row: spares it the question below
+    else:
+        array, kind = kind_of(logits)
     if kind >= 0 and type(array) is np.ndarray and array.ndim == 1 and 0 < array.size <= MOST_IDS:
         flags = array.flags
-        if flags.c_contiguous and flags.aligned:
+        if flags.carray or (flags.c_contiguous and flags.aligned):
             return array, kind
     return np.ascontiguousarray(as_logits(logits)), slots.FLOAT32
 
@@ -69,22 +74,28 @@ def widened(source: NDArray[Any], kind: int) -> NDArray[np.float32]:
     return source.astype(np.float32) + np.float32(0)
 
 
+_address, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
+
+
 def address_of(array: NDArray[Any]) -> int:
     """Where an array's memory begins."""
-    if array.flags.writeable and array.dtype.kind in "fi":  # a quarter of the time that the other way takes
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[bad-argument-type]
-    return array.__array_interface__["data"][0]
+    try:
+        return _address(_first_byte(array))  # type: ignore[bad-argument-type]
+    except (TypeError, ValueError):  # read-only, or bfloat16; this way takes four times as long
+        return array.__array_interface__["data"][0]
 
 
 class Workspace:
     """A call's record and scratch memory; one for each call that runs at the same time."""
 
-    __slots__ = ("calls", "memory", "places", "scratch")
+    __slots__ = ("calls", "edges", "memory", "places", "scratch")
 
     def __init__(self) -> None:
         self.calls = np.zeros((1, slots.CALL), np.int64)
         self.memory = memoryview(self.calls).cast("B")  # type: ignore[bad-argument-type]
         self.scratch, self.places = NO_SCORES, NO_PLACES
+        self.edges: tuple[int, ...] = NO_EDGES
+        """What stands in the record: most calls have no edges, and need not enter that again."""
 
     def make_room(self, width: int) -> None:
         """Have scratch memory for a row of this width."""
@@ -120,18 +131,26 @@ class Listed:
 NOTHING_LISTED = Listed(NO_IDS, NO_IDS, NO_EDGES)
 
 
-def list_ids(operations: Sequence[Operation], history: History, vocab: int) -> Listed:
-    """Ask every edit for its ids."""
-    found, edges, total = [], [0], 0
-    for operation in operations:
-        if operation.find is not None:
-            pair = operation.find(history, vocab)
-            found.append(pair)
-            total += pair[0].size
-        edges.append(total)
+def list_ids(listing: Sequence[tuple[int, Finder]], history: History, vocab: int) -> Listed:
+    """Ask every edit that names ids for them.
+
+    Parameters
+    ----------
+    listing
+        `fairdraw.kernels.shapes.Program.listing`, not empty.
+    history, vocab
+        What they are asked with.
+    """
+    if len(listing) == 1:
+        [(place, find)] = listing
+        ids, extras = find(history, vocab)
+        return Listed(ids, extras, (0,) * (place + 1) + (ids.size,) * (slots.MOST_OPERATIONS - place))
+    found, edges, total = [], [], 0
+    for place, find in listing:
+        edges += [total] * (place + 1 - len(edges))
+        pair = find(history, vocab)
+        found.append(pair)
+        total += pair[0].size
     edges += [total] * (len(NO_EDGES) - len(edges))
-    if len(found) == 1:
-        ids, extras = found[0]
-        return Listed(ids, extras, tuple(edges))
     ids, extras = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Listed(ids, extras, tuple(edges))

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 from fairdraw.arrays import as_mask
 from fairdraw.errors import FairdrawError
 from fairdraw.history import History
-from fairdraw.kernels import slots
 from fairdraw.kernels.backends import Kernel, find_kernel
 from fairdraw.kernels.calling import (
+    ASKED,
+    EDGES,
+    EDGES_AT,
     NO_IDS,
     NO_SCORES,
     NOTHING_LISTED,
-    RECORD,
+    RESULT,
+    RESULT_AT,
     Listed,
     address_of,
     as_source,
@@ -49,7 +52,6 @@ def program_of(plan: Plan) -> Program | None:
 
 
 def draw_fused(
-    plan: Plan,
     program: Program,
     kernel: Kernel,
     logits: object,
@@ -70,11 +72,11 @@ def draw_fused(
     if not program.allows(size) or (mask is not None and not program.masked):
         return None
     words, listed = None, NOTHING_LISTED
-    if mask is not None or program.listed:
+    if mask is not None or program.listing:
         try:
             words = None if mask is None else words_of(mask, size)
-            if program.listed:
-                listed = list_ids(program.operations, history or History(), size)
+            if program.listing:
+                listed = list_ids(program.listing, History() if history is None else history, size)
         except FairdrawError:
             return None
     room = listed.ids.size
@@ -82,10 +84,9 @@ def draw_fused(
     token, fingerprint, count = draw_token(program, kernel, (source, kind), noise, words, listed, edited)
     if token < 0:
         return None
-    cuts = plan.stages[len(program.edits) :]
-    if edited is not None:
+    if edited is not None and count < room:
         edited = edited[0][:count], edited[1][:count]
-    return token, Recall(source, kind, fingerprint, words, program.operations, edited, cuts)
+    return token, Recall(source, kind, fingerprint, words, program.operations, edited, program.cuts)
 
 
 def draw_token(
@@ -120,17 +121,20 @@ def draw_token(
     space = take()
     if kind or words is not None or listed is not NOTHING_LISTED or program.everywhere:
         space.make_room(row.size)
-    masked = (0, 0) if words is None else (address_of(words), words.size)
-    RECORD.pack_into(
-        space.memory, 0, address_of(row), row.size, kind, *masked,
-        0, position, sample_index, seed & 0xFFFFFFFF, seed >> 32, *listed.edges,
+    mask, mask_words = (0, 0) if words is None else (address_of(words), words.size)
+    ASKED.pack_into(
+        space.memory, 0, address_of(row), row.size, kind, mask, mask_words,
+        0, position, sample_index, seed & 0xFFFFFFFF, seed >> 32,
     )  # fmt: skip
+    if listed.edges is not space.edges:
+        EDGES.pack_into(space.memory, EDGES_AT, *listed.edges)
+        space.edges = listed.edges
     ids, values = (NO_IDS, NO_SCORES) if edited is None else edited
     whole, scales = program.tables
     kernel(space.calls, 0, 1, whole, scales, listed.ids, listed.extras, ids, values, space.scratch, space.places)
-    result = space.calls.item(slots.TOKEN), space.calls.item(slots.FINGERPRINT), space.calls.item(slots.TOUCHED)
+    token, fingerprint, count = RESULT.unpack_from(space.memory, RESULT_AT)
     give_back(space)
-    return result
+    return token, fingerprint, count
 
 
 def words_of(mask: object, vocab: int) -> Words:

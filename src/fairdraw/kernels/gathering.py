@@ -178,16 +178,16 @@ def _place_ids(
     fits: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The ids that the edits of all rows name; where each row's begin and end is entered."""
-    if not any(program.listed for program in programs):
+    if not any(program.listing for program in programs):
         return NO_IDS, NO_IDS
     ids, extras, total = [NO_IDS], [NO_IDS], 0
     for row in np.flatnonzero(fits):
         program = programs[numbers[row]]
-        if not program.listed:
+        if not program.listing:
             continue
         history = (histories[int(row)] if histories is not None else None) or History()
         try:
-            listed = list_ids(program.operations or (), history, int(records[row, slots.WIDTH]))
+            listed = list_ids(program.listing, history, int(records[row, slots.WIDTH]))
         except FairdrawError:
             fits[row] = False
             continue

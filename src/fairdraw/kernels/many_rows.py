@@ -107,15 +107,14 @@ class Calls:
     def recall(self, row: int) -> Recall:
         """What the result of one row is worked out from."""
         record = self.records[row]
-        plan, program = self.plans[record[slots.PLAN]], self.programs[record[slots.PLAN]]
+        program = self.programs[record[slots.PLAN]]
         words = None if self.words is None else self.words[row]
         first, count = int(record[slots.EDGES]), int(record[slots.TOUCHED])
         edited = (self.touched[first : first + count], self.values[first : first + count]) if count else None
         source, kind = self.sources[row], int(record[slots.KIND])
-        cuts = plan.stages[len(program.edits) :]
         fingerprint = int(record[slots.FINGERPRINT])
         where = f"logits row {self.places[row]}"
-        return Recall(source, kind, fingerprint, words, program.operations or (), edited, cuts, where)
+        return Recall(source, kind, fingerprint, words, program.operations or (), edited, program.cuts, where)
 
     def _logprob(self, record: NDArray[np.int64]) -> float:
         number = record[slots.PLAN]

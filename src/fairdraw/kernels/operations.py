@@ -28,6 +28,8 @@ from fairdraw.stages import (
 
 Listed = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Ids, and a whole number for each: its count, or the bits of its bias as a float32."""
+Finder = Callable[[History, int], Listed]
+"""What lists the ids of an edit, given the history and the width of the row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +38,8 @@ class Operation:
 
     code: int
     amounts: tuple[float, float] = (1.0, 1.0)
-    find: Callable[[History, int], Listed] | None = None
-    """The ids it names, given the history and the width of the row; None: it acts on all."""
+    find: Finder | None = None
+    """The ids it names; None: it acts on all."""
 
 
 def read_operations(edits: Sequence[Stage]) -> tuple[Operation, ...] | None:

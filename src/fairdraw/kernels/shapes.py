@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairdraw.draws import Draw, Greedy, InverseCdf, Race
 from fairdraw.kernels import slots
-from fairdraw.kernels.operations import Operation, read_operations
+from fairdraw.kernels.operations import Finder, Operation, read_operations
 from fairdraw.masses import LOG2E, IntegerMasses
 from fairdraw.plan import Plan
 from fairdraw.rows import LARGEST_SCALE, SMALLEST_SCALE
@@ -33,6 +33,8 @@ class Program:
     """Which kernel: a name in `fairdraw.kernels.promise`."""
     edits: tuple[Stage, ...]
     """Stages before the first cut that change scores."""
+    cuts: tuple[Stage, ...]
+    """The stages from there on."""
     operations: tuple[Operation, ...] | None
     """What the kernel itself does for them; None: they run first, in NumPy."""
     most: int | None
@@ -44,8 +46,8 @@ class Program:
 
     tables: tuple[NDArray[np.int64], NDArray[np.float64]] = field(init=False, repr=False)
     """The same as tables of one plan."""
-    listed: bool = field(init=False, repr=False)
-    """Whether an operation lists ids."""
+    listing: tuple[tuple[int, Finder], ...] = field(init=False, repr=False)
+    """The operations that list ids: their places, and how each finds its own."""
     everywhere: bool = field(init=False, repr=False)
     """Whether one changes every score: a float32 temperature."""
     masked: bool = field(init=False, repr=False)
@@ -54,7 +56,8 @@ class Program:
     def __post_init__(self) -> None:
         operations = self.operations or ()
         object.__setattr__(self, "tables", (self.whole.reshape(1, -1), self.scales.reshape(1, -1)))
-        object.__setattr__(self, "listed", any(operation.find is not None for operation in operations))
+        listing = tuple((i, operation.find) for i, operation in enumerate(operations) if operation.find is not None)
+        object.__setattr__(self, "listing", listing)
         everywhere = any(operation.code in (slots.DIVIDE, slots.MULTIPLY) for operation in operations)
         object.__setattr__(self, "everywhere", everywhere)
         object.__setattr__(self, "masked", any(operation.code == slots.MASK for operation in operations))
@@ -137,6 +140,7 @@ def _read(plan: Plan) -> Program | str:
     return Program(
         mode=mode,
         edits=edits,
+        cuts=plan.stages[first:],
         operations=operations,
         most=numbers.most,
         k=numbers.whole[slots.K],
