@@ -115,9 +115,7 @@ SHAPES = tuple(_shapes())
 LONG = (
     Shape(name="temperature", row="long-tail 32768", mode="temperature"),
     Shape(name="top-p", row="flat real row", mode="top_p", stages=(WARM, TopP(p=0.95))),
-    Shape(
-        name="inverse CDF, top-p", row="long-tail 32768", mode="inverse_cdf", stages=(TopP(p=0.9),), draw=InverseCdf()
-    ),
+    Shape(name="inverse CDF", row="long-tail 32768", mode="inverse_cdf", draw=InverseCdf()),
 )
 
 

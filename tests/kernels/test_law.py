@@ -3,7 +3,8 @@
 The shapes stand in ``benches/law.py``, which runs them with a million draws each (docs/law_figures.md); here they get
 10^5, by the kernel of the shape's own mode.  Each of fewer than 50 tests refutes a right kernel with probability
 1e-8, all together with less than 1e-6; seeds are fixed.  What a shape's test would see in 99 of 100 runs, whatever its
-direction, is a total variation of 0.014 (99 kept tokens) to 0.037 (4096); a test that fails says its own figure.
+direction, is a total variation of 0.017 (32 kept tokens) to 0.034 (1479), on the long rows 0.05; a test that fails
+says its own figure.
 """
 
 import importlib.util
