@@ -35,7 +35,10 @@ def split_engine(text: str) -> tuple[str, str]:
     """``engine[@version]`` and the rest of a plan's text."""
     engine, colon, rest = text.partition(":")
     if not colon or not re.fullmatch(r"\s*[\w.\-]+(@[\w.\-]+)?\s*", engine):
+        words = re.fullmatch(r"\s*([\w.\-]+(?:@[\w.\-]+)?)\s+(\w+)\s*", engine) if colon else None
         hint = "for instance: fairdraw: temperature=0.7 top_k=40"
+        if words:
+            hint = f"a variant stands after the colon: {words[1]}: {words[2]}{rest}"
         raise PlanError(f"a plan must begin with 'engine:' or 'engine@version:', got {text!r}", hint)
     return engine.strip(), rest.strip()
 
@@ -43,7 +46,8 @@ def split_engine(text: str) -> tuple[str, str]:
 def parse_parameters(text: str, variants: Mapping[str, Variant]) -> tuple[str, dict[str, object]]:
     """A variant, if one is named, and the parameters of a plan's text."""
     variant, place = "", 0
-    first = re.match(r"([A-Za-z]\w*)(?=\s|$)", text)
+    # A name with a space before its '=' is no variant.
+    first = re.match(r"([A-Za-z]\w*)(?=\s|$)(?!\s*=)", text)
     if first:
         variant, place = first[1], first.end()
     floats = {p.name for v in variants.values() for p in v.parameters if isinstance(p.domain, Real)}

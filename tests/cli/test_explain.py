@@ -188,7 +188,7 @@ def test_mistakes_in_asking_are_sentences(cli, tmp_path):
         (("fairdraw: top_k=3", "--form", "vllm"), "--form needs --request"),
         (("fairdraw: top_k=3", "--server", "[]"), "--server must be a JSON object, got list"),
         (("fairdraw: top_k=3", "--gguf", "x"), "--gguf is for llama_cpp"),
-        (("vllm: top_k=3", "--generation-config", str(tmp_path / "no.json")), f"{tmp_path / 'no.json'} cannot be read"),
+        (("vllm: top_k=3", "--generation-config", str(tmp_path / "no.json")), f"{tmp_path / 'no.json'} is no file"),
         (("custom: top_k(k=3)", "--server", "{}"), "a composed plan has no defaults"),
     ):
         ran = cli("explain", *arguments)
@@ -200,3 +200,56 @@ def test_a_plan_without_a_kernel_is_told(cli):
     told = "drawn by NumPy, the same token more slowly: typical has no kernel here"
     assert told in cli("explain", "fairdraw: typical_p=0.9").out
     assert "drawn by NumPy" not in cli("explain", "fairdraw: top_p=0.9").out
+
+
+def test_what_a_service_does_with_a_value_is_not_called_nothing(cli):
+    for plan in ("openai: temperature=0.5", "anthropic: temperature=0.5"):
+        out = cli("explain", plan).out
+        assert f"note: what {plan.partition(':')[0]} does with temperature=0.5 is not documented\n" in out
+        assert "no effect" not in out
+        assert ["temperature", "0.5", "request", "undocumented"] in [line.split() for line in out.splitlines()]
+
+
+def test_a_limit_that_a_silent_stage_reads_is_no_less_a_limit(cli):
+    lines = [line.split() for line in cli("explain", "vllm: max_tokens=50 stop_token_ids=[7]").out.splitlines()]
+    assert ["max_tokens", "50", "request", "text"] in lines
+    assert ["stop_token_ids", "[7]", "request", "text"] in lines
+    assert "min_tokens 0" in cli("explain", "vllm:").out
+
+
+def test_every_unasked_cut_and_penalty_is_pointed_out(cli):
+    found = [line for line in cli("explain", "exllamav2:").out.splitlines() if line.startswith("note: nobody")]
+    names = [line.removeprefix("note: nobody asked for ").partition("=")[0] for line in found]
+    assert names == ["top_k", "top_p", "token_repetition_penalty"]
+    assert "asked for repeat_last_n" not in cli("explain", "llama_cpp: repeat_penalty=1.1").out
+
+
+def test_a_request_that_looks_like_a_flag_is_told_how_to_be_given(cli):
+    ran = cli("explain", "--form", "llama_cli", "--request", "--temp 0.7")
+    assert ran.code == 2
+    assert ran.err.endswith("hint: a value that begins with a dash stands after '=': --request='--temp 0.7'\n")
+    assert cli("explain", "--form", "llama_cli", "--request=--temp 0.7").code == 0
+
+
+def test_slips_in_a_plans_beginning_say_what_was_meant(cli):
+    for plan, hint in (
+        ("vllm triton: top_k=2", "a variant stands after the colon: vllm: triton top_k=2"),
+        ("vllm@0.33 triton:", "a variant stands after the colon: vllm@0.33: triton"),
+        ("hf: top_k=2", "did you mean 'transformers'?"),
+        ("HuggingFace: top_k=2", "did you mean 'transformers'?"),
+        ("ollama: mirostat=2", "not there any more"),
+    ):
+        ran = cli("explain", plan)
+        assert ran.code == 2
+        assert ran.err.endswith(f"hint: {hint}\n"), ran.err
+
+
+def test_a_name_with_spaces_around_its_equals_sign_is_no_variant(cli):
+    assert cli("explain", "vllm: temperature = 0.7").out == cli("explain", "vllm: temperature=0.7").out
+
+
+def test_a_missing_file_is_a_mistake_of_the_caller(cli, tmp_path):
+    path = str(tmp_path / "no")
+    for flag, plan in (("--generation-config", "vllm:"), ("--gguf", "llama_cpp:")):
+        ran = cli("explain", plan, flag, path)
+        assert (ran.code, ran.err) == (2, f"fairdraw: {path} is no file\n")

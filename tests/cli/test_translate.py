@@ -62,3 +62,13 @@ def test_a_mistake_is_one_sentence_and_exits_with_2(cli, row):
     assert ran.err.startswith("fairdraw: no dialect is called 'vlm'")
     assert cli("translate", "fairdraw: top_k=2").code == 2
     assert cli("translate", "fairdraw: top_k=0.5", "--to", "vllm").code == 2
+
+
+def test_a_service_without_a_law_is_no_source_and_loses_no_value(cli):
+    for target in ("openai", "anthropic", "vllm"):
+        ran = cli("translate", "openai: temperature=0.5", "--to", target)
+        assert ran.code == 3
+        assert "openai does not document what it samples from" in ran.out
+        assert "paste" not in ran.out
+        assert "without it" not in ran.out
+        assert "note: what openai does with temperature=0.5 is not documented" in ran.out

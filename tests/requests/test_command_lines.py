@@ -64,7 +64,7 @@ def test_a_line_goes_on_after_a_backslash():
 
 def test_what_is_no_finite_number_is_refused():
     for text in ("--temp nan", "--temp inf", "--temp -inf", "--temp 1_0", "--top-k 1_0", "--top-k 5.5"):
-        with pytest.raises(ParameterError, match="must be a (finite|whole) number"):
+        with pytest.raises(ParameterError, match=r"must be a (finite|whole) number"):
             _read(f"llama-cli {text}")
 
 

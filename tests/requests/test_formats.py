@@ -254,3 +254,56 @@ def test_names_and_rows_of_another_type_are_refused_in_words():
             translate(Plan.parse("vllm:"), "sglang", logits=rows)
     with pytest.raises(LogitsError, match="rows of one length"):
         translate(Plan.parse("vllm:"), "sglang", logits=[[1.0, 2.0], [3.0]])
+
+
+def test_a_plain_text_is_no_grammar():
+    for form in ("vllm", "openai", "llama_server"):
+        asked = _read(form, {"response_format": {"type": "text"}, "temperature": 1})
+        assert (dict(asked.request), _why(asked)) == ({"temperature": 1}, {"response_format": "means: not set"})
+        with pytest.raises(PlanError, match="response_format="):
+            _read(form, {"response_format": {"type": "text", "schema": {}}})
+
+
+def test_openais_logprobs_are_a_report():
+    assert dict(_read("openai", {"logprobs": True, "top_logprobs": 3}).request) == {"top_logprobs": 3}
+    assert dict(_read("openai", {"logprobs": True}).request) == {"top_logprobs": 0}
+    assert dict(_read("openai", {"logprobs": False}).request) == {}
+
+
+def test_end_ids_of_a_generation_config_are_said_to_end_the_text():
+    for engine, words in (
+        ("vllm", "vllm adds it to the ids that end a text"),
+        ("sglang", "sglang adds it to the ids that end a text"),
+        ("mlx_lm", "taken for the ids that end a text"),
+    ):
+        why = {left.name: left.why for left in read_generation_config(CONFIG, engine)[1]}
+        assert why["eos_token_id"] == words
+        assert words != why["num_beams"]
+
+
+def test_an_engine_is_quoted_on_numbers_alone():
+    for engine in ("vllm", "sglang", "mlx_lm"):
+        name = "temp" if engine == "mlx_lm" else "temperature"
+        with pytest.raises(ParameterError, match=r"hint: a number stands without quotes$"):
+            Plan.resolve({name: "0.7"}, dialect=engine)
+        with pytest.raises(ParameterError, match="itself says"):
+            Plan.resolve({name: -1.0}, dialect=engine)
+    with pytest.raises(ParameterError) as refused:
+        Plan.resolve({"temperature": True}, dialect="vllm")
+    assert refused.value.hint == ""
+
+
+def test_the_server_of_llama_cpp_refuses_a_window_of_less_than_nothing():
+    with pytest.raises(ParameterError, match="repeat_last_n must be a whole number >= 0, got -1"):
+        _read("llama_server", {"repeat_last_n": -1})
+    assert dict(_read("llama_server", {"repeat_last_n": 0}).request) == {"repeat_last_n": 0}
+
+
+def test_a_slip_that_a_server_passes_over_is_told_with_what_was_meant():
+    why = _why(_read("vllm", {"temperatur": 0.5, "typical_p": 0.9, "temp": 1}))
+    passed = "vllm does not know it and passes over it"
+    assert why == {
+        "temperatur": f"{passed}; did you mean 'temperature'?",
+        "typical_p": f"{passed}; not there; no stage of vLLM's does it",
+        "temp": f"{passed}; here it is temperature",
+    }

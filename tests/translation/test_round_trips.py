@@ -15,7 +15,7 @@ from translation.random_plans import DOCUMENTED, HISTORY, distinct_row, long_tai
 
 DISTINCT = [distinct_row(12, 1), distinct_row(60, 2), long_tail(5)]
 TIED = [tied_row(10, 3), tied_row(60, 4)]
-FEW = 4
+FEW = 3
 # What float32 scaling of logits of this size may move: |x / T| 2^-23 for each token's log-weight.
 ROUNDING = 2e-5
 

@@ -13,7 +13,7 @@ from fairdraw.cli.asking import PLAIN, Asking
 from fairdraw.cli.inputs import Rows, Source
 from fairdraw.cli.output import Kind, bar, percent, print_json, print_table, say, shown, words
 from fairdraw.dialects.finding import find_dialect
-from fairdraw.dialects.reading import ENGINE_DEFAULT, IMPLIED, MODEL_FILE, REQUEST, Setting
+from fairdraw.dialects.reading import ENGINE_DEFAULT, IMPLIED, MODEL_FILE, REQUEST, UNDOCUMENTED, Setting, acting
 from fairdraw.domains import Whole, require
 from fairdraw.kernels.shapes import why_not
 from fairdraw.models import Model
@@ -21,7 +21,7 @@ from fairdraw.plan import CUSTOM, Plan
 from fairdraw.plan_format import format_part
 from fairdraw.requests.base import ASIDE, SERVER, LeftOut
 from fairdraw.sampling import law
-from fairdraw.stages import CutStage
+from fairdraw.stages import CutStage, Dry, PresenceFrequencyPenalty, RepetitionPenalty
 from fairdraw.weights import Weights
 
 
@@ -97,6 +97,7 @@ def _print_left_out(left_out: Sequence[LeftOut]) -> None:
 
 _ORIGINS = (REQUEST, IMPLIED, SERVER, MODEL_FILE, ENGINE_DEFAULT)
 """In this order values stand in the table: each comes before what is behind it."""
+_PENALTIES = (RepetitionPenalty, PresenceFrequencyPenalty, Dry)
 _NO_LIMIT = (None, False, 0, (), 1)
 
 
@@ -110,17 +111,23 @@ def notes(plan: Plan) -> list[str]:
     """What a reader of the settings should not miss: what nobody asked for, and what was asked for in vain."""
     found = []
     cuts = {stage.name for stage in plan.stages if isinstance(stage, CutStage)}
+    penalties = {stage.name for stage in plan.stages if isinstance(stage, _PENALTIES)}
     for setting in plan.settings:
         text = f"{setting.name}={shown(setting.value)}"
-        if setting.origin == ENGINE_DEFAULT and setting.effect in cuts:
+        # Of a penalty its strength counts; windows and the like are no news.
+        strength = penalties if setting.name.endswith(("penalty", "multiplier")) and setting.value else frozenset()
+        acts = not (cuts | strength).isdisjoint(acting(setting))
+        if setting.origin == ENGINE_DEFAULT and acts:
             found.append(f"nobody asked for {text}: it is the engine's default")
-        if setting.origin in (SERVER, MODEL_FILE) and setting.effect in cuts:
+        if setting.origin in (SERVER, MODEL_FILE) and acts:
             found.append(f"the request did not ask for {text}: the {setting.origin} did")
         taken = _taken_as(plan, setting)
         if taken:
             found.append(f"{text} is taken as {taken}")
         if setting.origin != ENGINE_DEFAULT and setting.effect.startswith(("ignored", "not used")):
             found.append(f"{text} has no effect: {setting.effect}")
+        if setting.origin != ENGINE_DEFAULT and setting.effect == UNDOCUMENTED:
+            found.append(f"what {plan.dialect} does with {text} is not documented")
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,16 @@ def _usage(problem: CycloptsError, arguments: list[str]) -> str:
     said = " ".join(str(problem).split()).removeprefix(f'Command "{arguments[0]}" parameter ')
     said = re.sub(r"unable to convert (.*) into float\b.*", r"\1 is not a number", said)
     said = re.sub(r"unable to convert (.*) into dict\b.*", r"\1 is no JSON object of ids and numbers", said)
-    return f"{said}\nhint: {command} --help lists the {lists}"
+    return f"{said}\nhint: {_joined_value(said, arguments) or f'{command} --help lists the {lists}'}"
+
+
+def _joined_value(said: str, arguments: list[str]) -> str:
+    """How a value that looks like a flag is given; "" where that is not the trouble."""
+    flag = re.match(r"(--[\w-]+) requires an argument", said)
+    after = arguments[arguments.index(flag[1]) + 1 :] if flag and flag[1] in arguments else []
+    if flag is None or not after or " " not in after[0]:
+        return ""
+    return f"a value that begins with a dash stands after '=': {flag[1]}={shlex.quote(after[0])}"
 
 
 def _say(message: str, code: int) -> int:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from fairdraw.dialects import DIALECTS
 from fairdraw.dialects.base import Dialect
 from fairdraw.dialects.reading import did_you_mean
 from fairdraw.errors import ParameterError, PlanError
+
+_NICKNAMES = MappingProxyType(dict.fromkeys(("hf", "huggingface", "hugging_face"), "transformers"))
+"""What people call an engine that is not near its name."""
 
 
 def find_dialect(name: str) -> Dialect:
@@ -31,8 +36,9 @@ def find_dialect(name: str) -> Dialect:
     versions = {d.version: d for d in DIALECTS.values() if d.engine == engine}
     if not versions:
         engines = dict.fromkeys(d.engine for d in DIALECTS.values())
-        known = f"known: {', '.join(engines)}"
-        raise PlanError(f"no dialect is called {engine!r}", did_you_mean(engine.lower(), engines) or known)
+        near = _NICKNAMES.get(engine.lower())
+        hint = f"did you mean {near!r}?" if near else did_you_mean(engine.lower(), engines)
+        raise PlanError(f"no dialect is called {engine!r}", hint or f"known: {', '.join(engines)}")
     if not version:
         return list(versions.values())[-1]
     for known, dialect in versions.items():

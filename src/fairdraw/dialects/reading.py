@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.base import Dialect, Mode, Parameter, Variant
 from fairdraw.domains import Real, Whole, require
-from fairdraw.draws import Draw
+from fairdraw.draws import Draw, Undocumented
 from fairdraw.errors import ParameterError, PlanError
 from fairdraw.limits import Limits
 from fairdraw.params import SamplingParams
@@ -18,6 +20,8 @@ from fairdraw.stages import Stage
 
 REQUEST, IMPLIED, MODEL_FILE, ENGINE_DEFAULT = "request", "implied", "model file", "engine default"
 """Who said a value; "implied" is what an engine needs beside a request in our names."""
+UNDOCUMENTED = "undocumented"
+"""The effect of a value that a service takes without saying what it does with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +33,7 @@ class Setting:
     origin: str = field(compare=False)
     """"request", "implied", "model file" or "engine default"."""
     effect: str = field(default="", compare=False)
-    """The stage, limit or mode that it set, "off", or why it has none."""
+    """The stages, limit or mode that it set, "off", "undocumented", or why it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,10 @@ def read(dialect: Dialect, variant: str, request: Mapping[str, object], facts: M
     stages, effects = _build(mode, values, facts)
     settings = tuple(
         Setting(
-            name=p.name, value=values[p.name], origin=origins[p.name], effect=_effect(p, mode, effects, origins[p.name])
+            name=p.name,
+            value=values[p.name],
+            origin=origins[p.name],
+            effect=_effect(p, mode, effects, origins[p.name], values[p.name]),
         )
         for p in chosen.parameters
     )
@@ -85,6 +92,14 @@ def did_you_mean(word: str, words: Iterable[str], *, cutoff: float = 0.6) -> str
     """``did you mean 'x'?``, or "" when nothing is near: 1 is the word itself, 0 anything."""
     near = difflib.get_close_matches(word, list(words), n=1, cutoff=cutoff)
     return f"did you mean {near[0]!r}?" if near else ""
+
+
+def name_here(dialect: Dialect, name: str, known: Iterable[str]) -> str:
+    """What a name from another engine is called here, or what may have been meant; "" when there is no telling."""
+    elsewhere = dialect.elsewhere.get(name)
+    if not elsewhere:
+        return did_you_mean(name, known)
+    return elsewhere if elsewhere.startswith("not ") else f"here it is {elsewhere}"
 
 
 def _variant(dialect: Dialect, variant: str) -> Variant:
@@ -123,6 +138,17 @@ def _gathered(
     return values, origins
 
 
+def acting(setting: Setting) -> tuple[str, ...]:
+    """Names of the stages that a value acts in, or the one word that says otherwise.
+
+    Examples
+    --------
+    >>> acting(Setting(name="top_k", value=50, origin=ENGINE_DEFAULT, effect="top_k, knapsack_top_p"))
+    ('top_k', 'knapsack_top_p')
+    """
+    return tuple(setting.effect.split(", "))
+
+
 def _limits(chosen: Variant, values: Mapping[str, object]) -> Limits:
     given: dict[str, Any] = {**chosen.fixed_limits}
     given |= {p.limit: values[p.name] for p in chosen.parameters if p.limit and values[p.name] is not None}
@@ -150,8 +176,7 @@ def _unknown(dialect: Dialect, variant: str, name: str, names: Mapping[str, str]
             f"{where}: {name} is a parameter of the engine that fairdraw does not model yet",
             f"{dialect.unmodelled[name]}; leave it out, and the law is the engine's without it",
         )
-    elsewhere = dialect.elsewhere.get(name)
-    hint = f"here it is {elsewhere}" if elsewhere else did_you_mean(name, [*names, *dialect.unmodelled])
+    hint = name_here(dialect, name, [*names, *dialect.unmodelled])
     others = [other for other, v in dialect.variants.items() if other and any(p.name == name for p in v.parameters)]
     if not hint and others:
         hint = f"{', '.join(others)} has it"
@@ -163,9 +188,16 @@ def _checked(dialect: Dialect, parameter: Parameter, value: object, mode: Mode |
     for domain in (parameter.domain, *unread):
         if domain.holds(value):
             return require(parameter.name, value, domain)
+    raise ParameterError(parameter.name, value, parameter.domain.text, _refusal(dialect, parameter, value))
+
+
+def _refusal(dialect: Dialect, parameter: Parameter, value: object) -> str:
+    """What the engine itself says; of a text where a number belongs its words for numbers would be false."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if isinstance(parameter.domain, Real | Whole) and not is_number:
+        return "a number stands without quotes" if isinstance(value, str) else ""
     words = parameter.engine_words(value)
-    hint = f"{dialect.name} itself says: {words}" if words else ""
-    raise ParameterError(parameter.name, value, parameter.domain.text, hint)
+    return f"{dialect.name} itself says: {words}" if words else ""
 
 
 def _build(
@@ -186,9 +218,13 @@ def _build(
     return tuple(stages), effects
 
 
-def _effect(parameter: Parameter, mode: Mode, effects: Mapping[str, str], origin: str) -> str:
-    if parameter.name in effects:
-        return effects[parameter.name]
-    if parameter.limit:
+def _effect(parameter: Parameter, mode: Mode, effects: Mapping[str, str], origin: str, value: object) -> str:
+    effect = effects.get(parameter.name, "")
+    if parameter.limit and (not effect or (effect == "off" and value)):
+        # A stage that reads a limit may be off; the limit holds all the same.
         return "text"
+    if effect:
+        return effect
+    if isinstance(mode.draw, Undocumented):
+        return UNDOCUMENTED if value is not None else "not used"
     return f"ignored: {mode.ignores}" if origin != ENGINE_DEFAULT and mode.ignores else "not used"

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from fairdraw.context import ModelFacts
 from fairdraw.dialects.base import Dialect
 from fairdraw.dialects.finding import find_dialect
-from fairdraw.dialects.reading import ENGINE_DEFAULT, MODEL_FILE, REQUEST, did_you_mean
+from fairdraw.dialects.reading import ENGINE_DEFAULT, MODEL_FILE, REQUEST, name_here
 from fairdraw.errors import PlanError
 from fairdraw.plan import Plan
 
@@ -138,10 +138,8 @@ def sort_out(
         elif name in dialect.unmodelled or not unknown:
             raise PlanError(*_refusal(dialect, name, given, value, own))
         else:
-            elsewhere = dialect.elsewhere.get(name)
-            plain = elsewhere and elsewhere.startswith("not ")
-            hint = f"; {'' if plain else 'here it is '}{elsewhere}" if elsewhere else ""
-            left.append(LeftOut(name=given, value=value, why=f"{unknown}{hint}"))
+            hint = name_here(dialect, name, own)
+            left.append(LeftOut(name=given, value=value, why=f"{unknown}; {hint}" if hint else unknown))
     return kept, tuple(left)
 
 
@@ -177,8 +175,8 @@ def _refusal(dialect: Dialect, name: str, given: str, value: object, own: Mappin
     if name in dialect.unmodelled:
         words = f"{dialect.name}: {given}={value!r} changes the law, and fairdraw does not model it yet"
         return words, f"{dialect.unmodelled[name]}; leave it out, and the law is the engine's without it"
-    hint = dialect.elsewhere.get(name) or did_you_mean(name, own)
-    return f"{dialect.name} has no parameter {given!r}", hint or f"known: {', '.join(own)}"
+    hint = name_here(dialect, name, [*own, *dialect.unmodelled]) or f"known: {', '.join(own)}"
+    return f"{dialect.name} has no parameter {given!r}", hint
 
 
 def origins_of(plan: Plan) -> dict[str, list[str]]:

@@ -36,6 +36,8 @@ NOT_SAMPLING = MappingProxyType(
 """Names that are no part of any law, and what they are about."""
 
 
+PLAIN_TEXT = MappingProxyType({"response_format": ({"type": "text"},)})
+"""The answer's form by which a body says: no grammar."""
 WRAPPED = "taken as the Python client sends it, unwrapped; in a raw body no server reads it"
 """What is said of an `extra_body`."""
 

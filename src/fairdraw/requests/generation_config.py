@@ -1,6 +1,7 @@
 """A model's ``generation_config.json``, as each engine reads it.
 
 Read: transformers 5.24.0 (generation/configuration_utils.py) takes every name; vllm 0.33.0 and sglang 0.5.23 a few.
+Both add its ``eos_token_id`` to the ids that end a text; `end_ids` has it.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def read_generation_config(text: str, engine: str) -> tuple[dict[str, object], t
     >>> text = '{"do_sample": true, "temperature": 0.6, "top_k": 20, "eos_token_id": [2, 3]}'
     >>> read_generation_config(text, "vllm")[0]
     {'temperature': 0.6, 'top_k': 20}
-    >>> [left.name for left in read_generation_config(text, "vllm")[1]]
-    ['do_sample', 'eos_token_id']
+    >>> [(left.name, left.why) for left in read_generation_config(text, "vllm")[1]]
+    [('do_sample', 'vllm does not take it from this file'), ('eos_token_id', 'vllm adds it to the ids that end a text')]
     """
     try:
         data = json.loads(text)
@@ -62,18 +63,21 @@ def read_generation_config(text: str, engine: str) -> tuple[dict[str, object], t
     if name == "transformers":
         return sort_out(engine, data, aside=ABOUT_THE_MODEL, unknown="transformers has no such parameter")
     if name not in TAKEN:
-        why = f"{name} does not read this file"
-        return {}, tuple(LeftOut(name=key, value=value, why=why) for key, value in data.items())
+        why = {"eos_token_id": "taken for the ids that end a text"}
+        other = f"{name} does not read this file"
+        return {}, tuple(LeftOut(name=key, value=value, why=why.get(key, other)) for key, value in data.items())
     taken = {key: value for key, value in data.items() if key in TAKEN[name]}
     renamed = {"max_new_tokens": "max_tokens"} if name == "vllm" else {}
     kept, left = sort_out(engine, taken, renamed=renamed)
-    why = f"{name} does not take it from this file"
-    others = (LeftOut(name=key, value=value, why=why) for key, value in data.items() if key not in TAKEN[name])
+    why = {"eos_token_id": f"{name} adds it to the ids that end a text"}
+    other = f"{name} does not take it from this file"
+    rest = {key: value for key, value in data.items() if key not in TAKEN[name]}
+    others = (LeftOut(name=key, value=value, why=why.get(key, other)) for key, value in rest.items())
     return kept, (*left, *others)
 
 
 def end_ids(text: str) -> tuple[int, ...]:
-    """The ids that end a text, which every engine takes from the file.
+    """The ids that end a text, as the file has them.
 
     Raises
     ------
@@ -89,9 +93,13 @@ def text_of(path: str) -> str:
 
     Raises
     ------
+    PlanError
+        There is no such file.
     UnavailableError
         It cannot be read.
     """
+    if not Path(path).exists():
+        raise PlanError(f"{path} is no file")
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from fairdraw.errors import UnavailableError
+from fairdraw.errors import PlanError, UnavailableError
 from fairdraw.requests.base import LeftOut
 from fairdraw.text.packages import missing_package
 
@@ -63,9 +63,13 @@ def read_gguf_sampling(path: str) -> tuple[dict[str, object], tuple[LeftOut, ...
 
     Raises
     ------
+    PlanError
+        There is no such file.
     UnavailableError
         The package ``gguf`` is missing, or the file is no GGUF.
     """
+    if not Path(path).exists():
+        raise PlanError(f"{path} is no file")
     try:
         from gguf import GGUFReader
     except ImportError:

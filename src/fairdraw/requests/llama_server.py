@@ -10,7 +10,7 @@ from types import MappingProxyType
 from fairdraw.domains import Real
 from fairdraw.errors import ParameterError
 from fairdraw.requests.base import Asked, Format, sort_out
-from fairdraw.requests.bodies import NOT_SAMPLING, body, reported
+from fairdraw.requests.bodies import NOT_SAMPLING, PLAIN_TEXT, body, reported
 
 ENGINE = "llama_cpp"
 ASIDE = MappingProxyType(
@@ -31,15 +31,25 @@ ASIDE = MappingProxyType(
         "parse_tool_calls": "how the answer is delivered",
     }
 )
-UNSET = MappingProxyType({"seed": (-1, 2**32 - 1), "n_predict": (-1,), "max_tokens": (-1,)})
+UNSET = MappingProxyType({**PLAIN_TEXT, "seed": (-1, 2**32 - 1), "n_predict": (-1,), "max_tokens": (-1,)})
 
 
 def read(text: str) -> Asked:
-    """Read a body."""
+    """Read a body.
+
+    Raises
+    ------
+    PlanError, ParameterError
+        As in `sort_out` and `bias_map`; or a window of less than no tokens.
+    """
     data, told = body(text, "llama_server")
     values = reported(data)
     if "logit_bias" in values:
         values["logit_bias"] = bias_map(values["logit_bias"])
+    window = values.get("repeat_last_n")
+    if isinstance(window, (int, float)) and window < 0:
+        hint = "llama.cpp's server refuses less; 0 is off"
+        raise ParameterError("repeat_last_n", window, "a whole number >= 0", hint)
     if isinstance(values.get("samplers"), str):
         values["samplers"] = [values["samplers"]]
     kept, left = sort_out(

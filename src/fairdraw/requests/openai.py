@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairdraw.requests.base import Asked, Format, sort_out
-from fairdraw.requests.bodies import NOT_SAMPLING, body
+from fairdraw.requests.bodies import NOT_SAMPLING, PLAIN_TEXT, body, reported
 
 ENGINE = "openai"
 
@@ -17,7 +17,9 @@ def read(text: str) -> Asked:
     {'temperature': 1, 'max_completion_tokens': 5}
     """
     values, told = body(text, ENGINE)
-    kept, left = sort_out(ENGINE, values, aside=NOT_SAMPLING)
+    kept, left = sort_out(
+        ENGINE, reported(values), aside=NOT_SAMPLING, renamed={"logprobs": "top_logprobs"}, unset=PLAIN_TEXT
+    )
     return Asked(dialect=ENGINE, request=kept, left_out=(*told, *left))
 
 

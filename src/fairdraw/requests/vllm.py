@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from fairdraw.requests.base import Asked, Format, LeftOut, sort_out
-from fairdraw.requests.bodies import NOT_SAMPLING, body, reported
+from fairdraw.requests.bodies import NOT_SAMPLING, PLAIN_TEXT, body, reported
 
 ENGINE = "vllm"
 ASIDE = MappingProxyType(
@@ -49,7 +49,7 @@ def read(text: str) -> Asked:
         values,
         aside=ASIDE,
         renamed={"max_completion_tokens": "max_tokens", "response_format": "structured_outputs"},
-        unset={"seed": (-1,), "logprobs": (0,) if not chat else ()},
+        unset={**PLAIN_TEXT, "seed": (-1,), "logprobs": (0,) if not chat else ()},
         unknown="vllm does not know it and passes over it",
     )
     left = (*told, *left)

@@ -216,6 +216,11 @@ def _inexact(
     unknown = [m for m in differing if m.stage == "draw" and not m.of_row]
     differing = tuple(unknown) or differing
     reasons = (*(_sentence(m, source, dialect) for m in differing), *refused)
+    if not _is_documented(wanted):
+        return Translation(
+            source=source, target=dialect.name, verdict="impossible", plan=None,
+            reasons=(f"{engine_name(source)} does not document what it samples from",),
+        )  # fmt: skip
     if any(not m.of_row for m in differing):
         rest, text = _with_limits(source, _plain(None, ranked[0], dialect, facts), dialect, facts)
         documented = _is_documented(meaning(rest))

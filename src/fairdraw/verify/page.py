@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from fairdraw.dialects.reading import ENGINE_DEFAULT
+from fairdraw.dialects.reading import ENGINE_DEFAULT, acting
 from fairdraw.plan import Plan
 from fairdraw.plan_format import format_part
 from fairdraw.verify.matrix import Matrix
@@ -156,10 +156,10 @@ def runs(plan: Plan) -> str:
 def unasked(plan: Plan) -> str:
     """What acts although nobody asked for it."""
     names = {stage.name for stage in plan.stages}
-    acting = [
-        f"{s.name}={s.value}" for s in plan.settings if s.origin == ENGINE_DEFAULT and s.effect in names and s.value
+    found = [
+        f"{s.name}={s.value}" for s in plan.settings if s.origin == ENGINE_DEFAULT and s.value and names & {*acting(s)}
     ]
-    return ", ".join(acting) or "-"
+    return ", ".join(found) or "-"
 
 
 def _numbers(matrix: Matrix) -> str:
