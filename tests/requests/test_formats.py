@@ -250,7 +250,7 @@ def test_names_and_rows_of_another_type_are_refused_in_words():
     with pytest.raises(ParameterError, match="dialect must be a text"):
         translate(Plan.parse("vllm:"), None)  # type: ignore[arg-type]
     for rows in (3.0, "abc", np.zeros((1, 2, 3), np.float32)):
-        with pytest.raises(LogitsError, match="one axis"):
+        with pytest.raises(LogitsError, match=r"or two, \(rows, vocab\)"):
             translate(Plan.parse("vllm:"), "sglang", logits=rows)
     with pytest.raises(LogitsError, match="rows of one length"):
         translate(Plan.parse("vllm:"), "sglang", logits=[[1.0, 2.0], [3.0]])
@@ -272,8 +272,8 @@ def test_openais_logprobs_are_a_report():
 
 def test_end_ids_of_a_generation_config_are_said_to_end_the_text():
     for engine, words in (
-        ("vllm", "vllm adds it to the ids that end a text"),
-        ("sglang", "sglang adds it to the ids that end a text"),
+        ("vllm", "a fact of the model; vllm adds it to the ids that end a text"),
+        ("sglang", "a fact of the model; sglang adds it to the ids that end a text"),
         ("mlx_lm", "taken for the ids that end a text"),
     ):
         why = {left.name: left.why for left in read_generation_config(CONFIG, engine)[1]}

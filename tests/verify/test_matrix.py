@@ -9,9 +9,10 @@ import pytest
 from fairdraw.dialects import DIALECTS
 from fairdraw.errors import LogitsError, PlanError
 from fairdraw.params import SamplingParams
+from fairdraw.plan import Plan
 from fairdraw.sampling import law
 from fairdraw.verify.matrix import compare_all
-from fairdraw.verify.page import page
+from fairdraw.verify.page import page, unasked
 from fairdraw.verify.switches import GROUPS, Switches, all_switches
 
 ROW = np.float32([2.0, 1.5, 1.0, 0.5, 0.0, -1.0])
@@ -96,3 +97,8 @@ def test_every_documented_dialect_has_a_row_and_every_switch_a_column():
     shown = [name for names in GROUPS.values() for name in names]
     assert sorted(shown) == sorted(field.name for field in fields(Switches) if field.name != "engine")
     assert all(value for row in all_switches() for value in asdict(row).values())
+
+
+def test_what_acts_unasked_is_named_also_where_it_acts_in_two_stages():
+    assert "top_k=50, top_p=0.8, token_repetition_penalty=1.025" in unasked(Plan.parse("exllamav2:"))
+    assert unasked(Plan.parse("vllm: top_k=3")) == "-"

@@ -50,8 +50,10 @@ def read_generation_config(text: str, engine: str) -> tuple[dict[str, object], t
     >>> text = '{"do_sample": true, "temperature": 0.6, "top_k": 20, "eos_token_id": [2, 3]}'
     >>> read_generation_config(text, "vllm")[0]
     {'temperature': 0.6, 'top_k': 20}
-    >>> [(left.name, left.why) for left in read_generation_config(text, "vllm")[1]]
-    [('do_sample', 'vllm does not take it from this file'), ('eos_token_id', 'vllm adds it to the ids that end a text')]
+    >>> for left in read_generation_config(text, "vllm")[1]:
+    ...     print(left.name, "|", left.why)
+    do_sample | vllm does not take it from this file
+    eos_token_id | a fact of the model; vllm adds it to the ids that end a text
     """
     try:
         data = json.loads(text)
@@ -69,7 +71,7 @@ def read_generation_config(text: str, engine: str) -> tuple[dict[str, object], t
     taken = {key: value for key, value in data.items() if key in TAKEN[name]}
     renamed = {"max_new_tokens": "max_tokens"} if name == "vllm" else {}
     kept, left = sort_out(engine, taken, renamed=renamed)
-    why = {"eos_token_id": f"{name} adds it to the ids that end a text"}
+    why = {"eos_token_id": f"a fact of the model; {name} adds it to the ids that end a text"}
     other = f"{name} does not take it from this file"
     rest = {key: value for key, value in data.items() if key not in TAKEN[name]}
     others = (LeftOut(name=key, value=value, why=why.get(key, other)) for key, value in rest.items())
