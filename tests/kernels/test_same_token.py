@@ -55,6 +55,20 @@ def test_four_thousand_random_rows_and_plans_give_the_same_token_in_every_mode()
     assert {mode for mode, count in modes.items() if count > 50} == MODES
 
 
+@pytest.mark.parametrize("text", ["temperature=0.7", "min_p=0.5", "top_k=1", "top_k=3 min_p=0.1", "top_p=0.9"])
+def test_an_id_that_races_alone_wins_and_two_share_the_wins(text: str) -> None:
+    plan = fd.Plan.parse(f"fairdraw: {text}")
+    for size, one, other in ((1, 0, 0), (40, 5, 37), (64, 63, 31), (2500, 0, 32), (2500, 1023, 1024), (2500, 2499, 70)):
+        for rest in (-np.inf, -60.0):
+            row = np.full(size, rest, np.float32)
+            row[one] = 3
+            assert {kernel_token(plan, row, 9, position, 0) for position in range(20)} == {one}
+            row[other] = 3
+            drawn = [kernel_token(plan, row, 9, position, 0) for position in range(40)]
+            assert drawn == [numpy_token(plan, row, 9, position, 0) for position in range(40)]
+            assert set(drawn) == ({min(one, other)} if text == "top_k=1" else {one, other})
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -210,6 +210,17 @@ def open_blocks(view, count, listed, cut, scale, key, best, token, room):
 
 
 @kernel
+def only_id(blocks):
+    """The one id of the first block that waits, or -1 if it has more: who races alone wins, whatever the noise."""
+    numbers, _, _, low, high, _, _ = blocks
+    bits = np.uint64(high[0]) << np.uint64(MASK_LANES) | np.uint64(low[0])
+    if bits & np.uint64(bits - np.uint64(1)):
+        return np.int64(-1)
+    half = 0 if low[0] else 1
+    return np.int64(numbers[0] * BLOCK + half * MASK_LANES + np.int64(lowest_bit(high[0] if half else low[0])))
+
+
+@kernel
 def room_of(numbers):
     """Arrays for blocks and ids that wait, cut out of one: blocks, ids, words of noise, words of bits."""
     whole, words = numbers.view(np.int64), numbers.view(np.uint64)
@@ -256,5 +267,9 @@ def race(view, maxima, cut, scale, key):
         if waiting >= STEP:
             best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)
             waiting = 0
+    if token < 0 and waiting == 1 and listed == 0:
+        alone = only_id(room[0])
+        if alone >= 0:
+            return alone
     best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)
     return settle(listed, scale, key, best, token, room[1], room[2])[1]
