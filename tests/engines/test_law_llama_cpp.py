@@ -19,8 +19,8 @@ from engines.llama_server import MODEL, llama_server
 pytestmark = pytest.mark.engines
 
 CHAINS, WITHIN = 200, 1e-5
-SUMS, MOST_ROUNDED = 2.0**-13, 8
-"""How far a float32 sum may be off, and how many chains may show it."""
+SUMS, MOST_ROUNDED = 2.0**-13, 4
+"""How far a float32 sum may be off, and how many chains of a half may show it."""
 PROMPTS = (
     [504, 3575, 338, 4461, 30, 504, 3575, 338],
     [1, 4093, 198, 19556, 346, 2, 198, 1, 520, 9531, 198],
@@ -102,7 +102,8 @@ def _least_distance(request: dict, row: np.ndarray, ids: list[int], theirs: dict
     return least
 
 
-def test_the_servers_probabilities_are_those_of_our_law():
+@pytest.mark.parametrize("half", [0, 1])
+def test_the_servers_probabilities_are_those_of_our_law(half):
     if not MODEL.exists():
         pytest.skip("the model is not in the cache: run `fairdraw generate` once")
     random, far, rounded, stages = np.random.default_rng(2026), [], 0, Counter()
@@ -110,6 +111,8 @@ def test_the_servers_probabilities_are_those_of_our_law():
         rows = [(ids, server.logits(ids)) for ids in PROMPTS]
         for chain in range(CHAINS):
             (ids, row), request = rows[chain % len(rows)], random_chain(random)
+            if chain % 2 != half:
+                continue
             theirs = server.probabilities(ids, request | {"seed": chain, "dry_sequence_breakers": [UNSEEN]})
             stages.update(stage.name for stage in plan_of(request).stages)
             off = distance(request, row, ids, theirs)
@@ -119,4 +122,4 @@ def test_the_servers_probabilities_are_those_of_our_law():
                 far.append((chain, request, off))
     assert far == []
     assert rounded <= MOST_ROUNDED
-    assert all(stages[name] >= 10 for name in ("candidate_typical", "top_n_sigma", "xtc", "dynamic_temperature", "dry"))
+    assert all(stages[name] >= 5 for name in ("candidate_typical", "top_n_sigma", "xtc", "dynamic_temperature", "dry"))
