@@ -48,9 +48,7 @@ def test_a_flat_tail_of_262144_tokens_loses_at_most_a_unit_a_token(power: float)
 
 
 @pytest.mark.parametrize("term", range(1, 4))
-def test_a_polynomial_off_by_2_to_the_minus_12_is_beyond_the_bound(
-    term: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_polynomial_off_by_2_to_the_minus_12_is_beyond_the_bound(term: int, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = list(EXP2)
     wrong[term] = wrong[term] * np.float32(1 + 2.0**-12)
     monkeypatch.setattr("fairdraw.masses.EXP2", tuple(wrong))

@@ -48,10 +48,8 @@ def resolved(draw):
 @st.composite
 def composed(draw):
     stages = draw(st.lists(st.one_of([filled(kind) for kind in STAGES.values()]), max_size=5))
-    # Two stages of one name would share one memory: such a plan is refused.
-    stages = list(
-        {stage.name if isinstance(stage, StatefulStage) else i: stage for i, stage in enumerate(stages)}.values()
-    )
+    # Two stateful stages of one name would share one memory: such a plan is refused.
+    stages = list({s.name if isinstance(s, StatefulStage) else i: s for i, s in enumerate(stages)}.values())
     if any(getattr(stage, "mass", "") == "raw" for stage in stages):
         stages = [Checkpoint(), *stages]
     kind = draw(st.sampled_from(list(DRAWS.values())))
