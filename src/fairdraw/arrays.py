@@ -116,11 +116,13 @@ def _as_numpy(logits: object, where: str) -> NDArray[Any]:
     if isinstance(logits, np.ndarray):
         return logits
     source: Any = logits
-    if str(getattr(source, "dtype", "")) == "torch.bfloat16":
-        source = source.float()  # NumPy has no bfloat16; widening is exact
-    if hasattr(source, "detach"):
-        source = source.detach()
     try:
+        if str(getattr(source, "dtype", "")) == "torch.bfloat16":
+            source = source.float()  # NumPy has no bfloat16; widening is exact
+        if hasattr(source, "detach"):
+            source = source.detach()
+        if hasattr(source, "resolve_neg"):
+            source = source.resolve_neg()  # a view that negates says nothing of it to NumPy
         if hasattr(source, "__dlpack__"):
             return np.from_dlpack(source)
         return np.asarray(source)

@@ -53,14 +53,21 @@ def kind_of(logits: Any) -> tuple[Any, int]:
         if logits.dtype == FLOAT32:
             return logits, slots.FLOAT32
         return logits, slots.FLOAT16 if logits.dtype == FLOAT16 else slots.BFLOAT16 if is_bfloat16(logits) else -1
-    return _of_torch(logits, sys.modules["torch"]) if "torch" in sys.modules else (logits, -1)
+    torch: Any = sys.modules.get("torch")  # None also where somebody forbids its import
+    tensor = getattr(torch, "Tensor", None)
+    if tensor is None or not isinstance(logits, tensor) or logits.device.type != "cpu":
+        return logits, -1
+    try:
+        return _of_torch(logits, torch)
+    except (TypeError, RuntimeError):  # sparse, MKL-DNN, or a view that negates: no memory that is simply the row
+        return logits, -1
 
 
 def _of_torch(logits: Any, torch: Any) -> tuple[Any, int]:
     """The memory of a torch tensor on the CPU; bfloat16, which NumPy does not know, as int16."""
-    if not isinstance(logits, torch.Tensor) or logits.device.type != "cpu":
-        return logits, -1
     if logits.dtype == torch.bfloat16:
+        if logits.is_neg():
+            return logits, -1
         return logits.detach().view(torch.int16).numpy(), slots.BFLOAT16
     if logits.dtype in (torch.float32, torch.float16):
         return kind_of(logits.detach().numpy())

@@ -138,8 +138,9 @@ def draw_token(
 
 
 def words_of(mask: object, vocab: int) -> Words:
-    """A mask of either kind as words that are the library's own."""
-    return as_words(mask, vocab) if is_packed(mask) else pack(as_mask(mask, vocab))
+    """A mask of either kind as words that are the library's own; at least one, for no words would mean no mask."""
+    words = as_words(mask, vocab) if is_packed(mask) else pack(as_mask(mask, vocab))
+    return words if words.size else np.zeros(1, np.int32)
 
 
 def draw_many(
