@@ -189,7 +189,7 @@ before = draw()
 warnings.simplefilter("ignore")
 child = os.fork()
 if child == 0:
-    os._exit(0 if threads._POOL is None and draw() == before and threads._POOL is not None else 1)
+    os._exit(0 if not threads._POOL.idle and draw() == before and threads._POOL.idle else 1)
 assert os.waitpid(child, 0)[1] == 0
 assert draw() == before
 """
