@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdraw.errors import LogitsError, ParameterError
-from fairdraw.packed_masks import as_words, is_packed, unpack
+from fairdraw.packed_masks import as_plain, as_words, is_packed, unpack
 
 MOST_IDS = 2**20
 """Up to here every integer sum over a row fits into 64 bits."""
@@ -102,7 +102,7 @@ def as_mask(mask: object, vocab: int) -> NDArray[np.bool_]:
     """
     if is_packed(mask):
         return unpack(as_words(mask, vocab), vocab)
-    array = np.asarray(mask)
+    array = as_plain(mask)
     if array.dtype != np.bool_:
         hint = "or int32, 32 ids to a word"
         raise ParameterError("mask", array.dtype.name, "an array of bool, one for each id", hint)
@@ -113,6 +113,10 @@ def as_mask(mask: object, vocab: int) -> NDArray[np.bool_]:
 
 
 def _as_numpy(logits: object, where: str) -> NDArray[Any]:
+    if type(logits) is np.ndarray:
+        return logits
+    if isinstance(logits, np.ma.MaskedArray):
+        raise LogitsError(where, "hide nothing", "numpy.ma.MaskedArray", ".filled(-np.inf) forbids what it hides")
     if isinstance(logits, np.ndarray):
         return logits
     source: Any = logits

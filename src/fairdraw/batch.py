@@ -262,15 +262,23 @@ def _each(name: str, values: object, count: int) -> Sequence[object]:
     if values is None:
         return [None] * count
     if not hasattr(values, "__len__") or isinstance(values, (str, History)) or len(values) != count:  # type: ignore[arg-type]
-        came = f"{len(values)} of them" if hasattr(values, "__len__") else values  # type: ignore[arg-type]
+        came = f"{len(values)} of them" if isinstance(values, list | tuple | np.ndarray) else values
         raise ParameterError(name, came, f"one for each of the {count} rows")
     return values  # type: ignore[return-value]
 
 
 def _numbers(name: str, values: int | ArrayLike, count: int) -> Sequence[object]:
     """One number a row, as it came: `sample` checks each."""
-    if np.ndim(values) == 0:
-        return [values] * count
+    domain = f"a whole number, or one for each of the {count} rows"
+    try:
+        axes = np.ndim(values)  # type: ignore[arg-type]
+    except ValueError as problem:  # lists of different lengths
+        raise ParameterError(name, values, domain, str(problem)) from None
+    if axes > 1:
+        raise ParameterError(name, f"shape {np.shape(values)}", domain)  # type: ignore[arg-type]
+    if axes == 0:
+        # A number in an array without axes is that number, whoever draws.
+        return [values.item() if hasattr(values, "item") else values] * count  # type: ignore[union-attr]
     return _each(name, values.tolist() if hasattr(values, "tolist") else values, count)  # type: ignore[union-attr]
 
 

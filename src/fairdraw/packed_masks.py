@@ -45,7 +45,27 @@ class PackedMask:
 
 def is_packed(mask: object) -> bool:
     """Whether a mask comes in words."""
-    return isinstance(mask, PackedMask) or np.asarray(mask).dtype in (np.dtype(np.int32), np.dtype(np.uint32))
+    return isinstance(mask, PackedMask) or as_plain(mask).dtype in (np.dtype(np.int32), np.dtype(np.uint32))
+
+
+def as_plain(mask: object) -> NDArray[Any]:
+    """A mask, or the words of one, as an array of NumPy; it may share memory.
+
+    Raises
+    ------
+    ParameterError
+        NumPy cannot read it, or it hides entries.
+    """
+    if type(mask) is np.ndarray:
+        return mask
+    kind, domain = f"{type(mask).__module__}.{type(mask).__qualname__}".removeprefix("builtins."), "an array of bool"
+    if isinstance(mask, np.ma.MaskedArray):
+        raise ParameterError("mask", kind, f"{domain} that hides nothing", ".filled(False) forbids what it hides")
+    try:
+        return np.asarray(mask)
+    except (TypeError, ValueError, RuntimeError) as problem:
+        hint = f"{type(problem).__name__}: {problem}"
+        raise ParameterError("mask", kind, f"{domain} that NumPy can read", hint) from None
 
 
 def as_words(mask: object, vocab: int) -> Words:
@@ -57,7 +77,7 @@ def as_words(mask: object, vocab: int) -> Words:
         Not words on one axis; too many, or too few without ``beyond="forbid"``; an id behind the row is allowed.
     """
     beyond = mask.beyond if isinstance(mask, PackedMask) else "error"
-    words: NDArray[Any] = np.array(mask.words if isinstance(mask, PackedMask) else mask)
+    words: NDArray[Any] = np.array(as_plain(mask.words if isinstance(mask, PackedMask) else mask))
     if words.ndim != 1 or words.dtype not in (np.dtype(np.int32), np.dtype(np.uint32)):
         raise ParameterError("mask", f"shape {words.shape} of {words.dtype}", "int32 words on one axis")
     need = words_for(vocab)

@@ -164,12 +164,10 @@ def sample_many(
     """
     values, context = enter(plan, logits, history, mask, memory, second)
     seed = int(require("seed", seed, SEED))  # type: ignore[call-overload]
-    pairs = np.broadcast_arrays(_counters("positions", positions), _counters("sample_indices", sample_indices))
-    position, sample_index = (np.atleast_1d(numbers) for numbers in pairs)
+    position, sample_index = _pairs(_counters("positions", positions), _counters("sample_indices", sample_indices))
     if any(len(stage.branches()) > 1 for stage in plan.stages):
-        return np.array(
-            [_one(plan, values, context, seed, int(p), int(s)) for p, s in zip(position, sample_index, strict=True)]
-        )
+        pairs = zip(position.tolist(), sample_index.tolist(), strict=True)
+        return np.array([_one(plan, values, context, seed, p, s) for p, s in pairs], np.int64)
     row = drawn_row(plan.stages, values, context, Noise(seed=seed, position=0))
     if type(plan.draw) is Race and position.size:
         tokens = draw_many(row, seed, position, sample_index)
@@ -201,8 +199,21 @@ def _open_tie(row: Row, group: NDArray[np.int64]) -> OpenTie:
     return OpenTie(certain=np.setdiff1d(row.kept, group), group=np.sort(group), count=kept.size)
 
 
+def _pairs(positions: NDArray[np.uint64], sample_indices: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+    """Both on one axis, as long as each other."""
+    try:
+        pairs = np.broadcast_arrays(positions, sample_indices)
+    except ValueError:
+        came, domain = f"{sample_indices.size} of them", f"one, or one for each of the {positions.size} positions"
+        raise ParameterError("sample_indices", came, domain) from None
+    return [np.atleast_1d(numbers) for numbers in pairs]
+
+
 def _counters(name: str, numbers: ArrayLike) -> NDArray[np.uint64]:
-    array = np.asarray(numbers)
+    try:
+        array = np.asarray(numbers)
+    except (TypeError, ValueError, RuntimeError) as problem:
+        raise ParameterError(name, numbers, "whole numbers on one axis", str(problem)) from None
     if array.ndim > 1 or (array.size and array.dtype.kind not in "iu"):
         raise ParameterError(name, f"shape {array.shape} of {array.dtype}", "whole numbers on one axis")
     for number in (array.min(), array.max()) if array.size else ():

@@ -8,6 +8,8 @@ import pytest
 
 import fairdraw as fd
 from fairdraw.arrays import as_logits, as_mask
+from fairdraw.cli import warmup
+from fairdraw.kernels import backends
 from fairdraw.stages import AllowedIds, BadWords, LogitBias, MinTokens, PresenceFrequencyPenalty, RepetitionPenalty
 
 ROW = [2.0, 1.5, 1.0, 0.5, 0.0]
@@ -306,3 +308,74 @@ def test_a_mask_may_be_any_array_of_bool():
 def test_a_row_longer_than_sums_can_hold_is_refused():
     with pytest.raises(fd.LogitsError, match="at most 1048576 entries, got 1048577"):
         fd.law(fd.Plan.parse("fairdraw:"), np.zeros(2**20 + 1, np.float32))
+
+
+class Unreadable:
+    """What torch does where a tensor has no memory that NumPy knows."""
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"),
+    [
+        ([[1], [1, 2]], "mask must be an array of bool that NumPy can read, got 'list'\nhint: ValueError: "),
+        (Unreadable(), f"that NumPy can read, got '{__name__}.Unreadable'\nhint: RuntimeError: Can't call"),
+        (fd.PackedMask(words=Unreadable()), f"got '{__name__}.Unreadable'\nhint: RuntimeError: Can't call"),  # type: ignore[arg-type]
+        (np.ma.array([True] * 5, mask=[True] * 5), "that hides nothing, got 'numpy.ma.MaskedArray'\nhint: .filled"),
+    ],
+)
+def test_a_mask_that_numpy_cannot_read_is_refused_with_its_type(mask: object, said: str) -> None:
+    with pytest.raises(fd.ParameterError) as caught:
+        as_mask(mask, 5)
+    assert said in str(caught.value)
+
+
+def test_a_row_that_hides_entries_is_refused() -> None:
+    with pytest.raises(fd.LogitsError, match=r"hide nothing, got numpy.ma.MaskedArray\nhint: .filled\(-np.inf\)"):
+        as_logits(np.ma.array(ROW, mask=[True] + [False] * 4))
+
+
+@pytest.mark.parametrize(
+    ("positions", "sample_indices", "said"),
+    [
+        ([1, 2], [1, 2, 3], "sample_indices must be one, or one for each of the 2 positions, got '3 of them'"),
+        ([[1], [1, 2]], 0, "positions must be whole numbers on one axis, got [[1], [1, 2]]"),
+        ([1, 2], [[1], [1, 2]], "sample_indices must be whole numbers on one axis, got [[1], [1, 2]]"),
+    ],
+)
+def test_positions_and_sample_indices_that_do_not_pair_are_refused(
+    positions: list, sample_indices: object, said: str
+) -> None:
+    with pytest.raises(fd.ParameterError) as caught:
+        many(positions=positions, sample_indices=sample_indices)()
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("text", ["fairdraw: top_k=3", "fairdraw: xtc_probability=0.5 xtc_threshold=0.1"])
+def test_no_draws_are_an_empty_array_of_int64(text: str) -> None:
+    tokens = fd.sample_many(fd.Plan.parse(text), ROW, seed=1, positions=[])
+    assert (tokens.shape, tokens.dtype) == ((0,), np.int64)
+
+
+def test_what_is_no_sequence_of_values_is_shown_as_it_came() -> None:
+    rows, history = [ROW] * 3, fd.History(prompt=[1, 2, 3])
+    for name, value in (("histories", history), ("plans", "fairdraw: top_k=3")):
+        arguments = {"plans": PLAN} | {name: value}
+        with pytest.raises(fd.ParameterError) as caught:
+            fd.sample_batch(logits=rows, seeds=1, positions=0, **arguments)  # type: ignore[arg-type]
+        assert f"{name} must be one for each of the 3 rows, got {value!r}" in str(caught.value)
+    with pytest.raises(fd.ParameterError, match="histories must be one for each of the 3 rows, got '1 of them'"):
+        fd.sample_batch(PLAN, rows, seeds=1, positions=0, histories=[history])
+
+
+def test_warmup_notices_a_backend_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(backends.VARIABLE, "cuda")
+    monkeypatch.setattr(warmup, "folder", lambda: pytest.fail("it went on"))
+    backends.chosen.cache_clear()
+    try:
+        with pytest.raises(fd.ParameterError, match="FAIRDRAW_BACKEND must be one of"):
+            warmup.warmup_command(as_json=True)
+    finally:
+        backends.chosen.cache_clear()

@@ -11,7 +11,7 @@ import pytest
 
 import fairdraw as fd
 from fairdraw.kernels import backends
-from fairdraw.kernels.calling import kind_of
+from fairdraw.kernels.calling import as_source, kind_of
 
 pytest.importorskip("fairdraw.kernels.numba_cpu.entries")
 PLAN = fd.Plan.parse("fairdraw: temperature=0.7 top_k=3")
@@ -108,3 +108,52 @@ def test_a_tensor_without_plain_memory_is_refused_by_both(monkeypatch: pytest.Mo
     said = by_both(monkeypatch, lambda: fd.sample_batch(PLAN, [row], seeds=1, positions=2).tokens)
     assert said[0] == said[1]
     assert str(said[0]).startswith("LogitsError: logits row 0 must be an array of floats")
+
+
+@pytest.mark.parametrize("seeds", [np.array(3), np.array(3, np.uint64), np.array(3, object), np.int32(3)])
+def test_a_seed_in_an_array_without_axes_is_that_seed(monkeypatch: pytest.MonkeyPatch, seeds: np.ndarray) -> None:
+    def ask() -> list[int]:
+        batch = fd.sample_batch(PLAN, [ROW] * 8, seeds=seeds, positions=range(8), sample_indices=np.array(1))
+        return batch.tokens.tolist()
+
+    alone = [fd.sample(PLAN, ROW, seed=3, position=position, sample_index=1).token for position in range(8)]
+    assert by_both(monkeypatch, ask) == [alone, alone]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "came"),
+    [
+        ("seeds", np.array([[1], [2], [3]]), "'shape (3, 1)'"),
+        ("positions", [[1], [2], [3]], "'shape (3, 1)'"),
+        ("seeds", [[1], [2, 3], 4], "[[1], [2, 3], 4]"),
+        ("sample_indices", [1, 2], "'2 of them'"),
+    ],
+)
+def test_numbers_that_are_not_one_a_row_are_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, values: object, came: str
+) -> None:
+    numbers: dict[str, object] = {"seeds": 1, "positions": 2} | {name: values}
+    said = by_both(monkeypatch, lambda: fd.sample_batch(PLAN, [ROW] * 3, on_error="return", **numbers))  # type: ignore[arg-type]
+    assert said[0] == said[1]
+    assert str(said[0]).startswith(f"ParameterError: {name} must be ")
+    assert f", got {came}" in str(said[0])
+
+
+def test_many_rows_of_a_masked_array_are_refused_by_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.ma.array([ROW, ROW], mask=[[True, False, False, False, False]] * 2)
+    said = by_both(monkeypatch, lambda: fd.sample_batch(PLAN, rows, seeds=1, positions=2).tokens)
+    assert said[0] == said[1]
+    assert str(said[0]).startswith("LogitsError: logits row 0 must hide nothing, got numpy.ma.MaskedArray")
+
+
+def test_no_kernel_reads_a_row_whose_entries_straddle(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = np.zeros(4 * ROW.size + 1, np.uint8)
+    row = memory[1:].view(np.float32)
+    row[:] = ROW
+    assert not row.flags.aligned
+    for given in (row, np.ascontiguousarray(ROW[::-1])[::-1]):
+        source, kind = as_source(given)
+        assert (source.flags.aligned, source.flags.c_contiguous, type(source), kind) == (True, True, np.ndarray, 0)
+        assert source.tolist() == ROW.tolist()
+        said = by_both(monkeypatch, lambda given=given: fd.sample(PLAN, given, seed=1, position=6).token)
+        assert said == [fd.sample(PLAN, ROW, seed=1, position=6).token] * 2

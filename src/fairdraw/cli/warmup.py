@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from fairdraw.cli.output import print_json, print_table, say, words
 from fairdraw.errors import FairdrawError, UnavailableError
+from fairdraw.kernels import backends
 from fairdraw.kernels.promise import PROMISES
 from fairdraw.kernels.warming import Warmed, folder, warm
 
@@ -20,6 +21,7 @@ WITHOUT = "FAIRDRAW_BACKEND=numpy draws the same tokens without kernels, slower"
 
 def warmup_command(*, as_json: bool) -> int:
     """Compile every mode that is not on disk yet; figures go to stdout, progress to stderr."""
+    backends.chosen()  # a backend that there is not is a mistake here too
     begun = time.perf_counter()
     try:
         place = folder()

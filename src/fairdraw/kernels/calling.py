@@ -28,8 +28,8 @@ EDGES_AT, RESULT_AT = 8 * slots.EDGES, 8 * slots.TOKEN
 def as_source(logits: object) -> tuple[NDArray[Any], int]:
     """A row in one piece, as a kernel can read it, and what it is made of.
 
-    A row of float32, float16 or bfloat16 without gaps comes back as it is, whether or not it may be written; others
-    are turned into float32, and are then the library's own.
+    A row of float32, float16 or bfloat16 without gaps, each entry at a multiple of its size, comes back as it is,
+    whether or not it may be written; others are turned into such a row of float32, which may share their memory.
     """
     if type(logits) is np.ndarray and logits.dtype == FLOAT32:
         array, kind = logits, slots.FLOAT32  # nearly every row: spares it the question below
@@ -39,7 +39,7 @@ def as_source(logits: object) -> tuple[NDArray[Any], int]:
         flags = array.flags
         if flags.carray or (flags.c_contiguous and flags.aligned):
             return array, kind
-    return np.ascontiguousarray(as_logits(logits)), slots.FLOAT32
+    return np.require(np.asarray(as_logits(logits)), requirements=["C", "A"]), slots.FLOAT32
 
 
 def is_bfloat16(array: NDArray[Any]) -> bool:
