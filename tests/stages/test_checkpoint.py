@@ -24,5 +24,7 @@ def test_a_checkpoint_remembers_the_temperature_at_its_place():
 def test_a_plan_that_measures_on_a_checkpoint_needs_one_before():
     with pytest.raises(fd.PlanError, match="which no stage before it sets"):
         fd.Plan.of(TopK(k=3), TopP(p=0.5, mass="raw"))
-    with pytest.raises(fd.ParameterError, match=r"checkpoint.label must be one of 'raw', got 'other'"):
+    with pytest.raises(
+        fd.ParameterError, match=r"checkpoint.label must be one of 'raw', 'begin', 'drawn', got 'other'"
+    ):
         Checkpoint(label="other")

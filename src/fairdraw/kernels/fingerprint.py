@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from fairdraw.streams.noise import GROUP
 
-WEIGHTS: NDArray[np.int16] = (np.random.default_rng(1).permutation(2**14)[: 2 * GROUP] * 2 + 1).astype(np.int16)
+
+def _scattered(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers below 2^14 in disorder: each step can be undone, so that different ones stay different."""
+    for shift, factor in ((7, 0x2C9B), (5, 0x1D4D), (8, 1)):
+        numbers = (numbers ^ numbers >> shift) * factor & 2**14 - 1
+    return numbers
+
+
+WEIGHTS: NDArray[np.int16] = (_scattered(np.arange(1, 2 * GROUP + 1)) * 2 + 1).astype(np.int16)
 """Odd and different, one for each 16 bits of a group."""
 FACTOR = 0x9E3779B97F4A7C15
 

@@ -8,6 +8,10 @@ imports a module.
 
 from __future__ import annotations
 
+# The first two are for Numba, which imports them: they register what is done around a fork, and a fork that waits
+# until Numba is loaded must have begun with that.
+import concurrent.futures.thread  # noqa: F401
+import logging  # noqa: F401
 import sys
 import threading
 import time
