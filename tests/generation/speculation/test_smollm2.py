@@ -1,4 +1,7 @@
-"""The real model: the same text, bit for bit, and fewer steps of the target."""
+"""The real model: the same text, bit for bit, and fewer steps of the target.
+
+Of each kind of prompt some are taken here; benches/speculation.py takes all twenty, see docs/speculation.md.
+"""
 
 import pytest
 
@@ -38,14 +41,14 @@ def model():
 
 def both(model, plan, speculation, **more):
     alone, ahead = [], []
-    for seed, prompt in enumerate(PROMPTS):
+    for seed, prompt in enumerate(PROMPTS[::3]):
         alone.append(generate(model, prompt, plan, seed=seed, **more))
         ahead.append(generate(model, prompt, plan, seed=seed, speculation=speculation, **more))
     return alone, ahead
 
 
 @pytest.mark.parametrize(("plan", "constraint"), [(PLAIN, None), (STAGES, SENTENCES)], ids=["plain", "every stage"])
-def test_with_prompt_lookup_twenty_texts_have_the_same_bits_and_take_fewer_steps(model, plan, constraint):
+def test_with_prompt_lookup_texts_have_the_same_bits_and_take_fewer_steps(model, plan, constraint):
     alone, ahead = both(model, fd.Plan.parse(plan), Speculation(draft=PromptLookup()), constraint=constraint)
     assert [done.tokens for done in ahead] == [done.tokens for done in alone]
     assert [done.text for done in ahead] == [done.text for done in alone]
