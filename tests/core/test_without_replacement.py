@@ -53,7 +53,7 @@ def test_ordered_pairs_have_the_law_of_draws_without_replacement():
     law = fd.law(PLAN, ROW).probabilities
     pairs = list(itertools.permutations(range(4), 2))
     counts = dict.fromkeys(pairs, 0)
-    for position in range(5_000):
+    for position in range(3_000):
         counts[tuple(fd.arrivals(PLAN, ROW, n=2, seed=11, position=position).tokens.tolist())] += 1
     expected = np.array([law[a] * law[b] / (1 - law[a]) for a, b in pairs])
     result = g_test(np.array([counts[pair] for pair in pairs]), expected)

@@ -41,7 +41,7 @@ def model():
 
 def both(model, plan, speculation, **more):
     alone, ahead = [], []
-    for seed, prompt in enumerate(PROMPTS[::3]):
+    for seed, prompt in enumerate(PROMPTS[::4]):
         alone.append(generate(model, prompt, plan, seed=seed, **more))
         ahead.append(generate(model, prompt, plan, seed=seed, speculation=speculation, **more))
     return alone, ahead
