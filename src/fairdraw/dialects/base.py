@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from fairdraw.context import ModelFacts
 from fairdraw.domains import Domain
@@ -170,6 +171,8 @@ class Dialect:
     """Parameters that the engine has and this dialect does not model, and what each does."""
     elsewhere: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     """Names that people bring from other engines, and the name here."""
+    refuses: Literal["numbers", "types"] = "numbers"
+    """What its own words of refusal hold for: numbers out of range alone, or values of another type as well."""
 
     @property
     def name(self) -> str:

@@ -192,9 +192,9 @@ def _checked(dialect: Dialect, parameter: Parameter, value: object, mode: Mode |
 
 
 def _refusal(dialect: Dialect, parameter: Parameter, value: object) -> str:
-    """What the engine itself says; of a text where a number belongs its words for numbers would be false."""
+    """What the engine itself says; where it looks at numbers alone, its words would be false of a text."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if isinstance(parameter.domain, Real | Whole) and not is_number:
+    if dialect.refuses == "numbers" and isinstance(parameter.domain, Real | Whole) and not is_number:
         return "a number stands without quotes" if isinstance(value, str) else ""
     words = parameter.engine_words(value)
     return f"{dialect.name} itself says: {words}" if words else ""

@@ -312,6 +312,7 @@ def _dialect(version: str, scope: Scope, bias_order: str, padding: str) -> Diale
         version=version,
         summary=f"greedy unless do_sample; then top_k=50 unasked, top-p inside top-k, ties all; {padding}",
         source=f"transformers {version}.0: generation/logits_process.py, configuration_utils.py, utils.py",
+        refuses="types",
         variants=MappingProxyType(
             {
                 "": Variant(
