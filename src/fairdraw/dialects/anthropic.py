@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Variant, canonical_reading
+from fairdraw.dialects.base import Parameter
+from fairdraw.dialects.hosted import hosted
 from fairdraw.domains import Real, Texts, Whole
-from fairdraw.draws import Undocumented
-from fairdraw.params import SamplingParams
 
 PARAMETERS = (
     Parameter(
@@ -39,31 +38,10 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-    return "", canonical_reading("anthropic", PARAMETERS, params)
-
-
-ANTHROPIC = Dialect(
-    engine="anthropic",
-    version="",
-    summary="names and ranges of a hosted service; what it samples from is not documented, so there is no law",
+ANTHROPIC = hosted(
+    "anthropic",
     source="documentation alone: anthropic 0.125.0 and 2.14.0 (Python SDK), types/message_create_params.py",
-    variants=MappingProxyType(
-        {
-            "": Variant(
-                parameters=PARAMETERS,
-                modes=(
-                    Mode(
-                        name="undocumented",
-                        steps=(),
-                        draw=Undocumented(service="anthropic"),
-                        ignores="the service does not document what it does with it",
-                    ),
-                ),
-            )
-        }
-    ),
-    from_params=_from_params,
+    parameters=PARAMETERS,
     unmodelled=MappingProxyType({"thinking": "whether the model thinks first, and how long"}),
     elsewhere=MappingProxyType(
         {

@@ -15,10 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Variant, canonical_reading
+from fairdraw.dialects.base import Parameter
+from fairdraw.dialects.hosted import hosted
 from fairdraw.domains import BiasMap, Real, Texts, Whole
-from fairdraw.draws import Undocumented
-from fairdraw.params import SamplingParams
 
 _SOURCE = "the service's documentation"
 MOST_STOPS = 4
@@ -76,31 +75,10 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-    return "", canonical_reading("openai", PARAMETERS, params)
-
-
-OPENAI = Dialect(
-    engine="openai",
-    version="",
-    summary="names and ranges of a hosted service; what it samples from is not documented, so there is no law",
+OPENAI = hosted(
+    "openai",
     source="documentation alone: openai 3.57.0 (Python SDK), types/chat/completion_create_params.py",
-    variants=MappingProxyType(
-        {
-            "": Variant(
-                parameters=PARAMETERS,
-                modes=(
-                    Mode(
-                        name="undocumented",
-                        steps=(),
-                        draw=Undocumented(service="openai"),
-                        ignores="the service does not document what it does with it",
-                    ),
-                ),
-            )
-        }
-    ),
-    from_params=_from_params,
+    parameters=PARAMETERS,
     unmodelled=MappingProxyType(
         {
             "logprobs": "whether logprobs are reported; top_logprobs says how many",
