@@ -198,3 +198,14 @@ def canonical_reading(
         elif name != "seed":
             raise ParameterError(name, value, f"unset for {dialect_name}, which has no such parameter")
     return request
+
+
+def by_our_names(
+    engine: str, parameters: tuple[Parameter, ...]
+) -> Callable[[SamplingParams], tuple[str, Mapping[str, object]]]:
+    """How an engine without variants reads a request in our names: each field by the parameter that means the same."""
+
+    def from_params(params: SamplingParams) -> tuple[str, Mapping[str, object]]:
+        return "", canonical_reading(engine, parameters, params)
+
+    return from_params

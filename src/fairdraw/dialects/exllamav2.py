@@ -22,12 +22,11 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from fairdraw.context import ModelFacts
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, canonical_reading, off_if
+from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, by_our_names, off_if
 from fairdraw.dialects.steps import in_float32
 from fairdraw.domains import BiasMap, Domain, Real, TokenIds, Truth, Whole
 from fairdraw.draws import Draw, Race, Truncated
 from fairdraw.errors import ParameterError
-from fairdraw.params import SamplingParams
 from fairdraw.stages import (
     Checkpoint,
     DynamicTemperature,
@@ -277,10 +276,6 @@ def _variant(draw: Draw, meaning: str) -> Variant:
     )
 
 
-def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-    return "", canonical_reading("exllamav2", PARAMETERS, params)
-
-
 EXLLAMAV2 = Dialect(
     engine="exllamav2",
     version="0.3.2",
@@ -292,7 +287,7 @@ EXLLAMAV2 = Dialect(
             "short_draw": _variant(Truncated(p=DRAWN), "with the draw's u * 0.9998, where candidates are sorted"),
         }
     ),
-    from_params=_from_params,
+    from_params=by_our_names("exllamav2", PARAMETERS),
     unmodelled=MappingProxyType(
         {
             "typical": "a typical cut with a score of its own; 0 and 1 are off",

@@ -20,12 +20,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from fairdraw.context import ModelFacts
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, canonical_reading, off_if
+from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, by_our_names, off_if
 from fairdraw.dialects.steps import in_float32
 from fairdraw.domains import BiasMap, Domain, Real, Texts, TokenIds, Truth, Whole
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError
-from fairdraw.params import SamplingParams
 from fairdraw.stages import (
     AdaptiveP,
     Dry,
@@ -279,17 +278,13 @@ VARIANTS = MappingProxyType(
 )
 
 
-def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-    return "", canonical_reading("exllamav3", PARAMETERS, params)
-
-
 EXLLAMAV3 = Dialect(
     engine="exllamav3",
     version="1.6",
     summary="temperature, min-p, top-k, top-p; in one kernel equals of the k-th stay; a range of n sees n - 1 tokens",
     source="exllamav3 1.6.5: generator/sampler/presets.py, custom.py; 1.4.1 (4f8ad01): rep_pen.cu (read)",
     variants=VARIANTS,
-    from_params=_from_params,
+    from_params=by_our_names("exllamav3", PARAMETERS),
     unmodelled=MappingProxyType(
         {
             "rep_decay_range": "how far the penalties fade after their range; 0 is off",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Variant, canonical_reading
+from fairdraw.dialects.base import Dialect, Mode, Parameter, Variant, by_our_names
 from fairdraw.draws import Undocumented
-from fairdraw.params import SamplingParams
 
 
 def hosted(
@@ -19,10 +18,6 @@ def hosted(
     elsewhere: Mapping[str, str],
 ) -> Dialect:
     """Make the dialect of a service: its requests are read and checked, and no law is claimed."""
-
-    def from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-        return "", canonical_reading(service, parameters, params)
-
     mode = Mode(
         name="undocumented",
         steps=(),
@@ -35,7 +30,7 @@ def hosted(
         summary="names and ranges of a hosted service; what it samples from is not documented, so there is no law",
         source=source,
         variants=MappingProxyType({"": Variant(parameters=parameters, modes=(mode,))}),
-        from_params=from_params,
+        from_params=by_our_names(service, parameters),
         unmodelled=unmodelled,
         elsewhere=elsewhere,
     )

@@ -21,13 +21,12 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from fairdraw.context import ModelFacts
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, canonical_reading, off_if
+from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, by_our_names, off_if
 from fairdraw.dialects.steps import in_float32, or_zero
 from fairdraw.dialects.text_parameters import COUNT, IGNORE_EOS, STOP, STOP_TOKEN_IDS
 from fairdraw.domains import BiasMap, Real, Texts, Whole
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError
-from fairdraw.params import SamplingParams
 from fairdraw.stages import (
     Dry,
     LogitBias,
@@ -165,10 +164,6 @@ _CUTS = (
 )
 
 
-def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-    return "", canonical_reading("mistral_rs", PARAMETERS, params)
-
-
 MISTRAL_RS = Dialect(
     engine="mistral_rs",
     version="0.9",
@@ -192,7 +187,7 @@ MISTRAL_RS = Dialect(
             )
         }
     ),
-    from_params=_from_params,
+    from_params=by_our_names("mistral_rs", PARAMETERS),
     unmodelled=MappingProxyType(
         {
             "grammar": "a second draw with a mask where the first one broke the grammar; unset is off",

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from fairdraw.dialects.base import Dialect, Parameter, Step, canonical_reading
+from fairdraw.dialects.base import Dialect, Parameter, Step, by_our_names
 from fairdraw.dialects.steps import DIVIDED_TEMPERATURE, always_sampling
 from fairdraw.domains import Real, Truth, Whole
-from fairdraw.params import SamplingParams
 from fairdraw.stages import Mask
 
 PARAMETERS = (
@@ -32,16 +31,12 @@ PARAMETERS = (
 )  # fmt: skip
 
 
-def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-    return "", canonical_reading("nano_vllm", PARAMETERS, params)
-
-
 NANO_VLLM = Dialect(
     engine="nano_vllm",
     version="",
     summary="temperature alone; no greedy, no cut, no penalty, no seed; 64 tokens",
     source="nano-vllm bb823b3: nanovllm/sampling_params.py, nanovllm/layers/sampler.py",
     variants=always_sampling(PARAMETERS, Step(stage=Mask), DIVIDED_TEMPERATURE),
-    from_params=_from_params,
+    from_params=by_our_names("nano_vllm", PARAMETERS),
     elsewhere=MappingProxyType({"temp": "temperature", "max_new_tokens": "max_tokens"}),
 )

@@ -18,12 +18,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from fairdraw.context import ModelFacts
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, canonical_reading, off_if
+from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, by_our_names, off_if
 from fairdraw.dialects.steps import in_float32
 from fairdraw.dialects.text_parameters import STOP
 from fairdraw.domains import Real, Whole
 from fairdraw.draws import Greedy
-from fairdraw.params import SamplingParams
 from fairdraw.stages import (
     CandidateTypical,
     Mask,
@@ -194,10 +193,6 @@ def _variant(
     )
 
 
-def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-    return "", canonical_reading("ollama", PARAMETERS, params)
-
-
 OLLAMA = Dialect(
     engine="ollama",
     version="fb30760",
@@ -214,7 +209,7 @@ OLLAMA = Dialect(
             ),
         }
     ),
-    from_params=_from_params,
+    from_params=by_our_names("ollama", PARAMETERS),
     unmodelled=MappingProxyType(
         {
             "format": "a grammar; pass what it allows as a mask",

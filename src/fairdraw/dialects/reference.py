@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from fairdraw.dialects.base import Dialect, Parameter, Step, canonical_reading, off_if
+from fairdraw.dialects.base import Dialect, Parameter, Step, by_our_names, off_if
 from fairdraw.dialects.steps import DIVIDED_TEMPERATURE, always_sampling
 from fairdraw.domains import Real, Whole
-from fairdraw.params import SamplingParams
 from fairdraw.stages import Mask, TopK, TopP
 
 PARAMETERS = (
@@ -34,10 +33,6 @@ PARAMETERS = (
         meaning="keep while the mass before a token is at most p; unset or 1 is off",
     ),
 )  # fmt: skip
-
-
-def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-    return "", canonical_reading("reference", PARAMETERS, params)
 
 
 REFERENCE = Dialect(
@@ -62,6 +57,6 @@ REFERENCE = Dialect(
             off=(off_if("top_p", "is", None), off_if("top_p", ">=", 1.0)),
         ),
     ),
-    from_params=_from_params,
+    from_params=by_our_names("reference", PARAMETERS),
     elsewhere=MappingProxyType({"temp": "temperature", "k": "top_k", "p": "top_p", "do_sample": "always sampling"}),
 )

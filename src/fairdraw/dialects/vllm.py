@@ -27,13 +27,12 @@ import numpy as np
 
 from fairdraw.context import ModelFacts
 from fairdraw.dialects import fairdraw
-from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, canonical_reading, off_if
+from fairdraw.dialects.base import Dialect, Mode, Parameter, Step, Values, Variant, by_our_names, off_if
 from fairdraw.dialects.steps import in_float32
 from fairdraw.dialects.text_parameters import COUNT, IGNORE_EOS, INCLUDE_STOP, LOGPROBS, STOP, STOP_TOKEN_IDS
 from fairdraw.domains import BiasMap, Real, Texts, TokenIds, Whole
 from fairdraw.draws import Greedy
 from fairdraw.errors import ParameterError
-from fairdraw.params import SamplingParams
 from fairdraw.stages import (
     AllowedIds,
     BadWords,
@@ -279,17 +278,13 @@ VARIANTS = MappingProxyType(
 )
 
 
-def _from_params(params: SamplingParams) -> tuple[str, dict[str, object]]:
-    return "", canonical_reading("vllm", PARAMETERS, params)
-
-
 VLLM = Dialect(
     engine="vllm",
     version="0.33",
     summary="min-p before top-k before top-p; 0 < T < 0.01 is 0.01; equal tokens depend on the back end",
     source="vllm 0.33.0: sampling_params.py, v1/worker/gpu/sample/, v1/sample/ops/topk_topp_{sampler,triton}.py",
     variants=VARIANTS,
-    from_params=_from_params,
+    from_params=by_our_names("vllm", PARAMETERS),
     unmodelled=MappingProxyType(
         {
             "use_beam_search": "beam search, no sampling",
