@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,15 @@ from fairdraw.packed_masks import as_plain, as_words, is_packed, unpack
 
 MOST_IDS = 2**20
 """Up to here every integer sum over a row fits into 64 bits."""
+_address, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Where an array's memory begins."""
+    try:
+        return _address(_first_byte(array))  # type: ignore[bad-argument-type]
+    except (TypeError, ValueError):  # read-only, empty, or bfloat16; this way takes four times as long
+        return array.__array_interface__["data"][0]
 
 
 def as_logits(logits: object, where: str = "logits") -> NDArray[np.float32]:

@@ -8,23 +8,26 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdraw.arrays import address_of
 from fairdraw.domains import TOKEN_ID, TokenIds, Whole, require
 
 Scope = Literal["all", "output", "padded"]
 """Which tokens a penalty sees: prompt and output; output alone; prompt and output with the left padding."""
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Ids, and how often each was seen."""
+InMemory = tuple[int, int, int, NDArray[np.int64], NDArray[np.int64]]
+"""The same in memory: addresses of the ids and of the counts, how many there are, and the arrays that hold them."""
 
 
 class Tally:
     """How often each id was seen: two arrays without gaps, kept up to date in O(1)."""
 
-    __slots__ = ("_counts", "_ids", "_places", "_size")
+    __slots__ = ("_counts", "_ids", "_places", "_size", "_where")
 
     def __init__(self, tokens: Iterable[int] = ()) -> None:
         self._places: dict[int, int] = {}
         self._size = 0
-        self._ids, self._counts = np.empty(16, np.int64), np.empty(16, np.int64)
+        self._hold(np.empty(16, np.int64), np.empty(16, np.int64))
         for token in tokens:
             self.add(token)
 
@@ -35,7 +38,7 @@ class Tally:
             self._counts[place] += 1
             return
         if self._size == self._ids.size:
-            self._ids, self._counts = (np.concatenate([part, part]) for part in (self._ids, self._counts))
+            self._hold(*(np.concatenate([part, part]) for part in (self._ids, self._counts)))
         self._places[token] = self._size
         self._ids[self._size], self._counts[self._size] = token, 1
         self._size += 1
@@ -56,12 +59,22 @@ class Tally:
         """Ids and counts, in no order; views that the next change may change."""
         return self._ids[: self._size], self._counts[: self._size]
 
+    def memory(self) -> InMemory:
+        """Where ids and counts lie."""
+        size = self._size  # before the arrays: another thread may just be putting longer ones in their place
+        ids_at, counts_at, ids, counts = self._where
+        return ids_at, counts_at, size, ids, counts
+
     def copy(self) -> Tally:
         """An independent copy."""
         twin = Tally()
         twin._places, twin._size = dict(self._places), self._size
-        twin._ids, twin._counts = self._ids.copy(), self._counts.copy()
+        twin._hold(self._ids.copy(), self._counts.copy())
         return twin
+
+    def _hold(self, ids: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        self._ids, self._counts = ids, counts
+        self._where = address_of(ids), address_of(counts), ids, counts
 
 
 class History:
@@ -181,12 +194,11 @@ class History:
         ids, counts : int64, shape (distinct,)
             Views: read them before the next token is appended, and do not write them.
         """
-        tally = self._tallies.get((scope, window))
-        if tally is None:
-            tokens = self._tokens[self._start(scope) :]
-            tally = Tally(tokens if window is None else tokens[max(0, len(tokens) - window) :])
-            self._tallies[scope, window] = tally
-        return tally.arrays()
+        return self._tally(scope, window).arrays()
+
+    def seen_in_memory(self, scope: Scope, window: int | None) -> InMemory:
+        """The same for whoever reads memory: in a third of the time, and as long as `seen` says."""
+        return self._tally(scope, window).memory()
 
     def counts(self, scope: Scope, window: int | None) -> Counts:
         """The same in ascending order of the ids, the caller's to keep.
@@ -209,6 +221,14 @@ class History:
         """Whether these ids are the last ones of a scope."""
         count = len(tokens)
         return count <= self.length(scope) and (count == 0 or self._tokens[-count:] == list(tokens))
+
+    def _tally(self, scope: Scope, window: int | None) -> Tally:
+        tally = self._tallies.get((scope, window))
+        if tally is None:
+            tokens = self._tokens[self._start(scope) :]
+            tally = Tally(tokens if window is None else tokens[max(0, len(tokens) - window) :])
+            self._tallies[scope, window] = tally
+        return tally
 
     def _start(self, scope: Scope) -> int:
         return {"all": self._left_padding, "output": self._prompt_length, "padded": 0}[scope]

@@ -208,7 +208,7 @@ def _by_kernel_after_edits(
     scores = edited_row(edited)
     if scores is None or not program.allows(scores.size):
         return None
-    token, _, _ = draw_token(program, kernel, (scores, FLOAT32), noise)
+    token, _, _ = draw_token(program, kernel, scores, FLOAT32, noise)
     if token < 0:
         return None
     # A history goes on growing: what it said is in the edited row, and a cut does not ask it.

@@ -6,6 +6,7 @@ import pytest
 
 import fairdraw as fd
 from fairdraw.kernels import calling, slots
+from fairdraw.kernels.drawing import draw_token
 from fairdraw.kernels.fingerprint import fingerprint_of
 from fairdraw.kernels.shapes import recognise
 from fairdraw.masses import LOG2E, IntegerMasses
@@ -17,14 +18,17 @@ masses = pytest.importorskip("fairdraw.kernels.numba_cpu.masses")
 cuts = pytest.importorskip("fairdraw.kernels.numba_cpu.cuts")
 inverse = pytest.importorskip("fairdraw.kernels.numba_cpu.inverse")
 summary = pytest.importorskip("fairdraw.kernels.numba_cpu.summarise")
+arenas = pytest.importorskip("fairdraw.kernels.numba_cpu.arena")
 opening = pytest.importorskip("fairdraw.kernels.numba_cpu.opening")
 
 
 def read(row: np.ndarray) -> tuple[np.ndarray, bool, int]:
     """Maxima of the groups, whether the row is broken, its fingerprint."""
-    maxima = np.empty((row.size + 1023) // 1024, np.float32)
-    broken, fingerprint = opening.read(opening.plain_view(row), maxima)
-    return maxima, broken, fingerprint
+    space = calling.Workspace()
+    space.widen(row.size)
+    arena = arenas.arrays_at(space.arena_at, row.size)
+    broken, fingerprint = opening.read(opening.plain_view(row, arena.state), arena)
+    return arena.maxima.copy(), broken, fingerprint
 
 
 @pytest.mark.parametrize("temperature", [0.01, 0.8, 1.0, 37.0])
@@ -107,13 +111,9 @@ def test_every_half_widens_exactly() -> None:
 @pytest.mark.parametrize("vocab", [1, 31, 1023, 1024, 2500])
 def test_a_row_that_is_read_has_the_fingerprint_that_numpy_computes(vocab: int, kind: type) -> None:
     row = np.random.default_rng(vocab).standard_normal(vocab).astype(kind)
-    space = calling.Workspace()
     place = {np.float32: slots.FLOAT32, np.float16: slots.FLOAT16}.get(kind, slots.BFLOAT16)
-    space.calls[0, : slots.KIND + 1] = calling.address_of(row), vocab, place
-    program = recognise(fd.Plan.of())
-    none = calling.NO_IDS, calling.NO_IDS, calling.NO_IDS, calling.NO_SCORES
-    entries.temperature(space.calls, 0, 1, *program.tables, *none, np.zeros(vocab, np.float32), calling.NO_PLACES)
-    assert space.calls[0, slots.FINGERPRINT] == fingerprint_of(row)
+    _, fingerprint, _ = draw_token(recognise(fd.Plan.of()), entries.temperature, row, place, (1, 0, 0))
+    assert fingerprint == fingerprint_of(row)
 
 
 def test_a_fingerprint_notices_a_changed_entry_a_swap_and_a_sign() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import fairdraw as fd
 from fairdraw.context import Context
-from fairdraw.kernels import promise, slots
+from fairdraw.kernels import calling, promise, slots
 from fairdraw.kernels.drawing import draw_many, draw_token, program_of
 from fairdraw.kernels.shapes import Program
 from fairdraw.masses import IntegerMasses
@@ -18,6 +18,7 @@ from kernels.random_pairs import numpy_token, random_plan, random_row
 
 entries = pytest.importorskip("fairdraw.kernels.numba_cpu.entries")
 kept_of = pytest.importorskip("fairdraw.kernels.numba_cpu.kept")
+arenas = pytest.importorskip("fairdraw.kernels.numba_cpu.arena")
 opening = pytest.importorskip("fairdraw.kernels.numba_cpu.opening")
 
 
@@ -29,7 +30,7 @@ def kernel_token(plan: fd.Plan, row: np.ndarray, seed: int, position: int, sampl
     assert program is not None
     if not program.allows(row.size):
         return None
-    return draw_token(program, getattr(entries, program.mode), (row, slots.FLOAT32), (seed, position, sample_index))[0]
+    return draw_token(program, getattr(entries, program.mode), row, slots.FLOAT32, (seed, position, sample_index))[0]
 
 
 def test_four_thousand_random_rows_and_plans_give_the_same_token_in_every_mode() -> None:
@@ -131,13 +132,16 @@ def test_a_cut_keeps_the_very_set_of_the_stages() -> None:
 
 def kernel_cut(program: Program, row: np.ndarray) -> tuple[float, int]:
     """The cut that a chain of cuts comes to, whatever its draw."""
-    view, maxima = opening.plain_view(row), np.empty((row.size + 1023) // 1024, np.float32)
-    opening.read(view, maxima)
+    space = calling.Workspace()
+    space.widen(row.size)
+    arena = arenas.arrays_at(space.arena_at, row.size)
+    view, maxima = opening.plain_view(row, arena.state), arena.maxima
+    opening.read(view, arena)
     return kept_of.cut_of(view, maxima, program.whole, program.scales, maxima.max())
 
 
 def test_many_draws_are_the_race_of_a_kept_set_with_holes() -> None:
-    rng = np.random.default_rng(7)
+    rng, space = np.random.default_rng(7), calling.Workspace()
     for i in range(60):
         row = random_row(rng, widest=5000) + np.float32(0)
         kept = np.flatnonzero((row > -np.inf) & (rng.random(row.size) < 0.7))
@@ -149,7 +153,8 @@ def test_many_draws_are_the_race_of_a_kept_set_with_holes() -> None:
         tokens = np.empty(20, np.int64)
         masked = np.full(row.size, -np.inf, np.float32)
         masked[kept] = row[kept]
-        entries.many(masked, part.masses.scale, positions, samples, i, 3, tokens)
+        space.widen(row.size)
+        entries.many(masked, part.masses.scale, positions, samples, i, 3, tokens, space.arena_at)
         noise = Noise(seed=i | 3 << 32, position=positions, sample_index=samples)
         assert tokens.tolist() == fd.Plan.of().draw.choose(part, noise).tolist()
         many = draw_many(part, i | 3 << 32, positions, samples)
@@ -164,9 +169,9 @@ def test_a_broken_row_gives_no_token_in_any_mode(mode: str, bad: float) -> None:
     for vocab, place in ((1, 0), (3000, 1), (3000, 2999)):
         row = np.linspace(-2, 2, vocab).astype(np.float32)
         row[place] = bad
-        assert draw_token(program, getattr(entries, mode), (row, slots.FLOAT32), (1, 0, 0))[0] == -1
+        assert draw_token(program, getattr(entries, mode), row, slots.FLOAT32, (1, 0, 0))[0] == -1
     nothing = np.full(100, -np.inf, np.float32)
-    assert draw_token(program, getattr(entries, mode), (nothing, slots.FLOAT32), (1, 0, 0))[0] == -1
+    assert draw_token(program, getattr(entries, mode), nothing, slots.FLOAT32, (1, 0, 0))[0] == -1
 
 
 def test_a_kernel_never_writes_the_row() -> None:

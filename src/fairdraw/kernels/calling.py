@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 import struct
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.arrays import MOST_IDS, as_logits
-from fairdraw.history import History
-from fairdraw.kernels import slots
-from fairdraw.kernels.operations import Finder
+from fairdraw.arrays import MOST_IDS, address_of, as_logits
+from fairdraw.kernels import arena, slots
 
 FLOAT32, FLOAT16 = np.dtype(np.float32), np.dtype(np.float16)
-NO_IDS, NO_SCORES, NO_PLACES = np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int32)
-NO_EDGES = (0,) * (slots.MOST_OPERATIONS + 1)
-ASKED, EDGES, RESULT = struct.Struct(f"={slots.EDGES}q"), struct.Struct(f"={len(NO_EDGES)}q"), struct.Struct("=3q")
-"""What a call says of itself, where the ids of its edits begin, what comes of it: as `fairdraw.kernels.slots` says."""
-EDGES_AT, RESULT_AT = 8 * slots.EDGES, 8 * slots.TOKEN
-"""Where they stand in the record; it begins with what the call says of itself."""
+ASKED, LIST, RESULT = struct.Struct(f"={slots.LISTED}q"), struct.Struct(f"={slots.LIST}q"), struct.Struct("=3q")
+"""What a call says of itself, which ids an edit names, what comes of it: as `fairdraw.kernels.slots` says."""
+LISTED_AT, RESULT_AT = 8 * slots.LISTED, 8 * slots.TOKEN
+"""Where the last two stand in the record; it begins with what the call says of itself."""
 
 
 def as_source(logits: object) -> tuple[NDArray[Any], int]:
@@ -81,33 +75,41 @@ def widened(source: NDArray[Any], kind: int) -> NDArray[np.float32]:
     return source.astype(np.float32) + np.float32(0)
 
 
-_address, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
-
-
-def address_of(array: NDArray[Any]) -> int:
-    """Where an array's memory begins."""
-    try:
-        return _address(_first_byte(array))  # type: ignore[bad-argument-type]
-    except (TypeError, ValueError):  # read-only, or bfloat16; this way takes four times as long
-        return array.__array_interface__["data"][0]
-
-
 class Workspace:
-    """A call's record and scratch memory; one for each call that runs at the same time."""
+    """A call's record and the memory that its kernel works in; one for each call that runs at the same time."""
 
-    __slots__ = ("calls", "edges", "memory", "places", "scratch")
+    __slots__ = (
+        "arena",
+        "arena_at",
+        "at",
+        "edits",
+        "edits_at",
+        "memory",
+        "places",
+        "places_at",
+        "record",
+        "room",
+        "width",
+    )
 
     def __init__(self) -> None:
-        self.calls = np.zeros((1, slots.CALL), np.int64)
-        self.memory = memoryview(self.calls).cast("B")  # type: ignore[bad-argument-type]
-        self.scratch, self.places = NO_SCORES, NO_PLACES
-        self.edges: tuple[int, ...] = NO_EDGES
-        """What stands in the record: most calls have no edges, and need not enter that again."""
+        self.record = np.zeros(slots.CALL, np.int64)
+        self.memory = memoryview(self.record).cast("B")  # type: ignore[bad-argument-type]
+        self.at = address_of(self.record)
+        self.widen(0)
+        self.make_room(0)
 
-    def make_room(self, width: int) -> None:
-        """Have scratch memory for a row of this width."""
-        if self.scratch.size < width:
-            self.scratch, self.places = np.empty(width, np.float32), np.zeros(width, np.int32)
+    def widen(self, width: int) -> None:
+        """Have memory for a row of this width; what is not used costs nothing, as it is not touched."""
+        self.arena, self.places = np.empty(arena.bytes_for(width), np.uint8), np.zeros(width, np.int32)
+        self.arena_at, self.places_at = address_of(self.arena), address_of(self.places)
+        self.width = width
+
+    def make_room(self, room: int) -> None:
+        """Have memory for so many edited ids."""
+        edits = np.empty(slots.EDIT * max(room, 1), np.uint8)
+        self.edits, self.edits_at = memoryview(edits), address_of(edits)  # type: ignore[bad-argument-type]
+        self.room = room
 
 
 _FREE: list[Workspace] = []
@@ -124,40 +126,3 @@ def take() -> Workspace:
 def give_back(workspace: Workspace) -> None:
     """Let others use it."""
     _FREE.append(workspace)
-
-
-class Listed:
-    """The ids that a call's edits name, what belongs to each, and where each edit's begin."""
-
-    __slots__ = ("edges", "extras", "ids")
-
-    def __init__(self, ids: NDArray[np.int64], extras: NDArray[np.int64], edges: tuple[int, ...]) -> None:
-        self.ids, self.extras, self.edges = ids, extras, edges
-
-
-NOTHING_LISTED = Listed(NO_IDS, NO_IDS, NO_EDGES)
-
-
-def list_ids(listing: Sequence[tuple[int, Finder]], history: History, vocab: int) -> Listed:
-    """Ask every edit that names ids for them.
-
-    Parameters
-    ----------
-    listing
-        `fairdraw.kernels.shapes.Program.listing`, not empty.
-    history, vocab
-        What they are asked with.
-    """
-    if len(listing) == 1:
-        [(place, find)] = listing
-        ids, extras = find(history, vocab)
-        return Listed(ids, extras, (0,) * (place + 1) + (ids.size,) * (slots.MOST_OPERATIONS - place))
-    found, edges, total = [], [], 0
-    for place, find in listing:
-        edges += [total] * (place + 1 - len(edges))
-        pair = find(history, vocab)
-        found.append(pair)
-        total += pair[0].size
-    edges += [total] * (len(NO_EDGES) - len(edges))
-    ids, extras = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Listed(ids, extras, tuple(edges))

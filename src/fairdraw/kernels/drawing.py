@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.arrays import as_mask
+from fairdraw.arrays import address_of, as_mask
 from fairdraw.errors import FairdrawError
-from fairdraw.history import History
+from fairdraw.history import History, InMemory
 from fairdraw.kernels.backends import Kernel, find_kernel
-from fairdraw.kernels.calling import (
-    ASKED,
-    EDGES,
-    EDGES_AT,
-    NO_IDS,
-    NO_SCORES,
-    NOTHING_LISTED,
-    RESULT,
-    RESULT_AT,
-    Listed,
-    address_of,
-    as_source,
-    give_back,
-    list_ids,
-    take,
-)
-from fairdraw.kernels.recalling import Recall
+from fairdraw.kernels.calling import ASKED, LIST, RESULT, RESULT_AT, as_source, give_back, take
+from fairdraw.kernels.operations import Finder
+from fairdraw.kernels.recalling import KEPT_OF_EDIT, Edited, Recall
 from fairdraw.kernels.shapes import Program, recognise
 from fairdraw.masses import Scores
 from fairdraw.packed_masks import Words, as_words, is_packed, pack
 from fairdraw.plan import Plan
 from fairdraw.rows import Row
 
+Listed = tuple[Sequence[tuple[int, InMemory]], int]
+"""The ids that each edit of a call names, with the place of that list in the record; and how many they are in all."""
+NOTHING_LISTED: Listed = ((), 0)
 MOST_PROGRAMS = 256
 _PROGRAMS: dict[int, tuple[Plan, Program | None]] = {}
 """Plan by identity (hashing all its fields would cost more than the draw), and what it was read into."""
@@ -68,73 +58,81 @@ def draw_fused(
     """
     assert program.operations is not None
     source, kind = as_source(logits)
-    size = source.size
-    if not program.allows(size) or (mask is not None and not program.masked):
+    if (program.most is not None and not program.allows(source.size)) or (mask is not None and not program.masked):
         return None
     words, listed = None, NOTHING_LISTED
     if mask is not None or program.listing:
         try:
-            words = None if mask is None else words_of(mask, size)
-            if program.listing:
-                listed = list_ids(program.listing, History() if history is None else history, size)
+            words = None if mask is None else words_of(mask, source.size)
+            listed = list_ids(program.listing, History() if history is None else history, source.size)
         except FairdrawError:
             return None
-    room = listed.ids.size
-    edited = (np.empty(room, np.int64), np.empty(room, np.float32)) if room else None
-    token, fingerprint, count = draw_token(program, kernel, (source, kind), noise, words, listed, edited)
+    token, fingerprint, edited = draw_token(program, kernel, source, kind, noise, words, listed)
     if token < 0:
         return None
-    if edited is not None and count < room:
-        edited = edited[0][:count], edited[1][:count]
     return token, Recall(source, kind, fingerprint, words, program.operations, edited, program.cuts)
 
 
 def draw_token(
     program: Program,
     kernel: Kernel,
-    source: tuple[NDArray[Any], int],
+    row: NDArray[Any],
+    kind: int,
     noise: tuple[int, int, int],
     words: Words | None = None,
     listed: Listed = NOTHING_LISTED,
-    edited: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, Edited | None]:
     """Call a kernel for one row.
 
     Parameters
     ----------
     program, kernel
         A plan that was recognised, and the kernel of its mode.
-    source
-        A row that `fairdraw.kernels.calling.as_source` let in, and its kind.
+    row, kind
+        What `fairdraw.kernels.calling.as_source` let in.
     noise : seed, position, sample index
         Inside their domains.
-    words, listed, edited
-        The mask; the ids that the edits name; room for what they come to.
+    words, listed
+        The mask; the ids that the edits name.
 
     Returns
     -------
-    token, fingerprint, count
-        Token -1: the row cannot be drawn from.  ``count``: how many ids were edited.
+    token, fingerprint, edited
+        Token -1: the row cannot be drawn from.  ``edited``: what the edits came to.
     """
-    row, kind = source
     seed, position, sample_index = noise
-    space = take()
-    if kind or words is not None or listed is not NOTHING_LISTED or program.everywhere:
-        space.make_room(row.size)
+    finds, room = listed
+    space, width = take(), row.size
+    if width > space.width:
+        space.widen(width)
+    if room > space.room:
+        space.make_room(room)
     mask, mask_words = (0, 0) if words is None else (address_of(words), words.size)
     ASKED.pack_into(
-        space.memory, 0, address_of(row), row.size, kind, mask, mask_words,
-        0, position, sample_index, seed & 0xFFFFFFFF, seed >> 32,
+        space.memory, 0, address_of(row), width, kind, mask, mask_words,
+        program.address, position, sample_index, seed & 0xFFFFFFFF, seed >> 32, room, space.edits_at,
     )  # fmt: skip
-    if listed.edges is not space.edges:
-        EDGES.pack_into(space.memory, EDGES_AT, *listed.edges)
-        space.edges = listed.edges
-    ids, values = (NO_IDS, NO_SCORES) if edited is None else edited
-    whole, scales = program.tables
-    kernel(space.calls, 0, 1, whole, scales, listed.ids, listed.extras, ids, values, space.scratch, space.places)
+    for at, (ids, extras, count, *_) in finds:
+        LIST.pack_into(space.memory, at, ids, extras, count)
+    kernel(space.at, 1, space.arena_at, space.places_at)
     token, fingerprint, count = RESULT.unpack_from(space.memory, RESULT_AT)
+    edited = (bytes(space.edits[: KEPT_OF_EDIT * room]), room, count) if count else None
     give_back(space)
-    return token, fingerprint, count
+    return token, fingerprint, edited
+
+
+def list_ids(listing: Sequence[tuple[int, Finder]], history: History, vocab: int) -> Listed:
+    """Ask every edit that names ids for them.
+
+    Parameters
+    ----------
+    listing
+        `fairdraw.kernels.shapes.Program.listing`.
+    history, vocab
+        What they are asked with.
+    """
+    finds = [(at, find(history, vocab)) for at, find in listing]
+    return finds, sum([found[2] for _, found in finds])
 
 
 def words_of(mask: object, vocab: int) -> Words:
@@ -158,7 +156,11 @@ def draw_many(
     counters = (numbers if numbers.flags.carray else numbers.copy() for numbers in counters)
     tokens = np.empty(positions.size, np.int64)
     scores = scores if scores.flags.carray else np.array(scores, np.float32, order="C")
-    broken = kernel(scores, row.masses.scale, *counters, seed & 0xFFFFFFFF, seed >> 32, tokens)
+    space = take()
+    if row.vocab > space.width:
+        space.widen(row.vocab)
+    broken = kernel(scores, row.masses.scale, *counters, seed & 0xFFFFFFFF, seed >> 32, tokens, space.arena_at)
+    give_back(space)
     return None if broken else tokens
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairdraw.kernels.slots import ADDRESS, CALL, SCALES, WHOLE, WIDTH, K
+from fairdraw.arrays import address_of
+from fairdraw.kernels.calling import Workspace
+from fairdraw.kernels.slots import ADDRESS, PLAN, SCALES, WHOLE, WIDTH, K
 
-_ROW = np.zeros(1, np.float32)
-"""It stays, because the example has its address alone."""
+_ROW, _NUMBERS = np.zeros(1, np.float32), np.concatenate([np.zeros(WHOLE, np.int64), np.ones(SCALES).view(np.int64)])
+_NUMBERS[K] = 1
+_SPACES: dict[str, Workspace] = {}
+"""They stay, because the example has their addresses alone."""
 
 
 def example(mode: str) -> tuple[object, ...]:
@@ -15,14 +19,15 @@ def example(mode: str) -> tuple[object, ...]:
 
     Examples
     --------
-    >>> calls, first, stop, *_ = example("top_k")
-    >>> calls.dtype, first, stop
-    (dtype('int64'), 0, 1)
+    >>> record, count, arena, places = example("top_k")
+    >>> count
+    1
     """
+    space = _SPACES.setdefault(mode, Workspace())
+    if not space.width:
+        space.widen(1)
     if mode == "many":
         counters = np.zeros(1, np.uint64)
-        return _ROW, 1.0, counters, counters, 0, 0, np.zeros(1, np.int64)
-    calls, whole = np.zeros((1, CALL), np.int64), np.zeros((1, WHOLE), np.int64)
-    calls[0, ADDRESS], calls[0, WIDTH], whole[0, K] = _ROW.ctypes.data, 1, 1
-    ids, scores, places = np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int32)
-    return calls, 0, 1, whole, np.ones((1, SCALES)), ids, ids, ids, scores, scores, places
+        return _ROW, 1.0, counters, counters, 0, 0, np.zeros(1, np.int64), space.arena_at
+    space.record[[ADDRESS, WIDTH, PLAN]] = address_of(_ROW), 1, address_of(_NUMBERS)
+    return space.at, 1, space.arena_at, space.places_at

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdraw.arrays import MOST_IDS
+from fairdraw.arrays import MOST_IDS, address_of
 from fairdraw.errors import FairdrawError
 from fairdraw.history import History
 from fairdraw.kernels import slots
-from fairdraw.kernels.calling import NO_IDS, address_of, as_source, kind_of, list_ids
-from fairdraw.kernels.drawing import program_of, words_of
+from fairdraw.kernels.calling import LIST, as_source, kind_of
+from fairdraw.kernels.drawing import list_ids, program_of, words_of
 from fairdraw.kernels.many_rows import Calls
 from fairdraw.kernels.shapes import Program
 from fairdraw.packed_masks import LANES, Words
@@ -53,15 +53,16 @@ def gather(
     records = np.zeros((count, slots.CALL), np.int64)
     sources = _place_rows(logits, records, fits)
     words = None if masks is None else _place_masks(masks, records, fits)
-    records[:, slots.PLAN], records[:, slots.POSITION], records[:, slots.SAMPLE_INDEX] = numbers, positions, samples
+    records[:, slots.POSITION], records[:, slots.SAMPLE_INDEX] = positions, samples
     records[:, slots.LOW_SEED], records[:, slots.HIGH_SEED] = seeds & np.uint64(0xFFFFFFFF), seeds >> np.uint64(32)
     known = [program or _NONE for program in programs]
+    records[:, slots.PLAN] = np.array([program.address for program in known])[numbers]
     if masks is not None:
         fits &= np.array([program is not None and program.masked for program in programs])[numbers] | (
             records[:, slots.MASK_WORDS] == 0
         )
     fits &= _k_fits(known, numbers, records[:, slots.WIDTH])
-    ids, extras = _place_ids(known, numbers, records, histories, fits)
+    listed = _place_ids(known, numbers, records, histories, fits)
     rows = np.flatnonzero(fits)
     if not rows.size:
         return None
@@ -70,10 +71,10 @@ def gather(
         places=rows,
         plans=plans,
         programs=known,
+        numbers=numbers[rows],
         sources=sources if rows.size == count else [sources[row] for row in rows],
         words=words if words is None or rows.size == count else [words[row] for row in rows],
-        ids=ids,
-        extras=extras,
+        listed=listed,
     )
     return calls, rows
 
@@ -176,23 +177,24 @@ def _place_ids(
     records: NDArray[np.int64],
     histories: Sequence[History | None] | None,
     fits: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ids that the edits of all rows name; where each row's begin and end is entered."""
+) -> list[object]:
+    """Enter the ids that the edits of all rows name; return what has to stay alive."""
+    listed: list[object] = []
     if not any(program.listing for program in programs):
-        return NO_IDS, NO_IDS
-    ids, extras, total = [NO_IDS], [NO_IDS], 0
+        return listed
+    memory = records.view(np.uint8)
     for row in np.flatnonzero(fits):
         program = programs[numbers[row]]
         if not program.listing:
             continue
         history = (histories[int(row)] if histories is not None else None) or History()
         try:
-            listed = list_ids(program.listing, history, int(records[row, slots.WIDTH]))
+            finds, room = list_ids(program.listing, history, int(records[row, slots.WIDTH]))
         except FairdrawError:
             fits[row] = False
             continue
-        records[row, slots.EDGES : slots.TOKEN] = np.array(listed.edges) + total
-        total += listed.ids.size
-        ids.append(listed.ids)
-        extras.append(listed.extras)
-    return np.concatenate(ids), np.concatenate(extras)
+        records[row, slots.ROOM] = room
+        for at, (ids, extras, count, *_) in finds:
+            LIST.pack_into(memory[row], at, ids, extras, count)
+        listed.append(finds)
+    return listed

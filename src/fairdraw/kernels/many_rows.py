@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdraw.arrays import address_of
 from fairdraw.draws import Greedy
 from fairdraw.kernels import slots
 from fairdraw.kernels.backends import Kernel, find_kernel
 from fairdraw.kernels.calling import give_back, take
-from fairdraw.kernels.recalling import Recall, changed
+from fairdraw.kernels.recalling import KEPT_OF_EDIT, Recall, changed
 from fairdraw.kernels.shapes import Program
 from fairdraw.kernels.threads import share
 from fairdraw.masses import IntegerMasses
@@ -34,28 +35,30 @@ class Calls:
     places: NDArray[np.int64]
     """Where each stands in the batch."""
     plans: Sequence[Plan]
-    """The different plans; a record has its plan's number."""
+    """The different plans."""
     programs: Sequence[Program]
     """One for each plan."""
+    numbers: NDArray[np.int64]
+    """The number of each record's plan."""
     sources: Sequence[NDArray[Any]]
     """The rows as they came: a sequence of rows, or the whole array."""
     words: Sequence[Words | None] | NDArray[np.int32] | None = None
     """The masks; the library's own."""
-    ids: NDArray[np.int64]
-    extras: NDArray[np.int64]
-    """What the edits of all rows name, one after the other."""
-    touched: NDArray[np.int64] = field(init=False)
-    values: NDArray[np.float32] = field(init=False)
-    """What they come to, in the same places."""
+    listed: Sequence[object] = ()
+    """What the edits of all rows name."""
+    edits: NDArray[np.uint8] = field(init=False)
+    """What they come to, one row's after the other's."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "touched", np.empty(self.ids.size, np.int64))
-        object.__setattr__(self, "values", np.empty(self.ids.size, np.float32))
+        sizes = slots.EDIT * self.records[:, slots.ROOM]
+        ends = np.cumsum(sizes)
+        object.__setattr__(self, "edits", np.empty(int(ends[-1]) + 1, np.uint8))
+        self.records[:, slots.EDITED] = address_of(self.edits) + ends - sizes
 
     def draw(self, threads: int) -> NDArray[np.bool_]:
         """Draw whatever has a kernel now; return which rows have their token."""
         drawn = np.zeros(len(self.records), np.bool_)
-        modes = np.array([program.mode for program in self.programs])[self.records[:, slots.PLAN]]
+        modes = np.array([program.mode for program in self.programs])[self.numbers]
         for mode in dict.fromkeys(program.mode for program in self.programs):
             rows = np.flatnonzero(modes == mode)
             kernel = find_kernel(mode, rows.size) if rows.size else None
@@ -67,19 +70,14 @@ class Calls:
     def run(self, kernel: Kernel, rows: NDArray[np.int64], threads: int) -> None:
         """Call a kernel for some rows, on some threads."""
         records = self.records if rows.size == len(self.records) else self.records[rows]
-        whole = np.stack([program.whole for program in self.programs])
-        scales = np.stack([program.scales for program in self.programs])
         widest, total = int(records[:, slots.WIDTH].max()), int(records[:, slots.WIDTH].sum())
-        plain = not self.ids.size and self.words is None and not records[:, slots.KIND].any()
-        plain = plain and not any(program.everywhere for program in self.programs)
+        begin, size = address_of(records), records.itemsize * slots.CALL
 
         def job(first: int, stop: int) -> None:
             space = take()
-            space.make_room(0 if plain else widest)
-            kernel(
-                records, first, stop, whole, scales, self.ids, self.extras, self.touched, self.values,
-                space.scratch, space.places,
-            )  # fmt: skip
+            if widest > space.width:
+                space.widen(widest)
+            kernel(begin + first * size, stop - first, space.arena_at, space.places_at)
             give_back(space)
 
         share(job, rows.size, min(threads, 1 + total // ENTRIES_A_THREAD))
@@ -102,22 +100,22 @@ class Calls:
         records = self.records[rows]
         for row in rows[records[:, slots.FINGERPRINT] != before]:
             raise changed(f"logits row {self.places[row]}")
-        return np.array([self._logprob(record) for record in records])
+        return np.array([self._logprob(row) for row in rows])
 
     def recall(self, row: int) -> Recall:
         """What the result of one row is worked out from."""
         record = self.records[row]
-        program = self.programs[record[slots.PLAN]]
+        program = self.programs[self.numbers[row]]
         words = None if self.words is None else self.words[row]
-        first, count = int(record[slots.EDGES]), int(record[slots.TOUCHED])
-        edited = (self.touched[first : first + count], self.values[first : first + count]) if count else None
+        first, room = int(record[slots.EDITED]) - address_of(self.edits), int(record[slots.ROOM])
+        edited = (self.edits[first : first + KEPT_OF_EDIT * room], room, int(record[slots.TOUCHED])) if room else None
         source, kind = self.sources[row], int(record[slots.KIND])
         fingerprint = int(record[slots.FINGERPRINT])
         where = f"logits row {self.places[row]}"
         return Recall(source, kind, fingerprint, words, program.operations or (), edited, program.cuts, where)
 
-    def _logprob(self, record: NDArray[np.int64]) -> float:
-        number = record[slots.PLAN]
+    def _logprob(self, row: int) -> float:
+        record, number = self.records[row], self.numbers[row]
         if type(self.plans[number].draw) is Greedy:
             return 0.0
         peak, score = (float(np.int32(record[place]).view(np.float32)) for place in (slots.PEAK, slots.SCORE))
@@ -125,5 +123,5 @@ class Calls:
         return ((score - peak) * scale - math.log2(int(record[slots.KEPT]) / IntegerMasses.unit)) * math.log(2.0)
 
     def _logprob_alone(self, row: int) -> float:
-        record = self.records[row]
-        return float(self.plans[record[slots.PLAN]].draw.log_law(self.recall(row).row())[record[slots.TOKEN]])
+        draw = self.plans[self.numbers[row]].draw
+        return float(draw.log_law(self.recall(row).row())[self.records[row, slots.TOKEN]])

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairdraw.arrays import address_of
 from fairdraw.context import Context
-from fairdraw.history import History
+from fairdraw.history import History, InMemory
 from fairdraw.kernels import slots
 from fairdraw.stages import (
     AllowedIds,
@@ -26,10 +26,9 @@ from fairdraw.stages import (
     Temperature,
 )
 
-Listed = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Ids, and a whole number for each: its count, or the bits of its bias as a float32."""
-Finder = Callable[[History, int], Listed]
-"""What lists the ids of an edit, given the history and the width of the row."""
+Finder = Callable[[History, int], InMemory]
+"""What lists the ids of an edit, given the history and the width of the row.  A whole number belongs to each id: its
+count, or the bits of its bias as a float32."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +82,8 @@ def _read(stage: Stage) -> Operation | None:
     if type(stage) is LogitBias:
         with np.errstate(over="ignore"):
             added = np.array([bias for _, bias in stage.bias], np.float32)
-        listed = np.array([token for token, _ in stage.bias], np.int64), added.view(np.int32).astype(np.int64)
+        ids, extras = np.array([token for token, _ in stage.bias], np.int64), added.view(np.int32).astype(np.int64)
+        listed = address_of(ids), address_of(extras), ids.size, ids, extras
         return Operation(code=slots.BIAS, find=lambda history, vocab: listed)
     if isinstance(stage, ForbidStage):
         return Operation(code=slots.FORBID, find=lambda history, vocab: _forbidden(stage, history, vocab))
@@ -97,9 +97,9 @@ def _penalty(
     code += slots.IGNORES_UNKNOWN if stage.unknown_ids == "ignore" else 0
     with np.errstate(over="ignore"):
         amounts = float(np.float32(amounts[0])), float(np.float32(amounts[1]))
-    return Operation(code=code, amounts=amounts, find=lambda history, vocab: history.seen(scope, window))
+    return Operation(code=code, amounts=amounts, find=lambda history, vocab: history.seen_in_memory(scope, window))
 
 
-def _forbidden(stage: ForbidStage, history: History, vocab: int) -> Listed:
-    ids = stage.forbidden(vocab, Context(history=history))
-    return ids, ids
+def _forbidden(stage: ForbidStage, history: History, vocab: int) -> InMemory:
+    ids = np.ascontiguousarray(stage.forbidden(vocab, Context(history=history)), np.int64)
+    return address_of(ids), address_of(ids), ids.size, ids, ids

@@ -20,6 +20,17 @@ from fairdraw.packed_masks import Words, unpack
 from fairdraw.rows import Row
 from fairdraw.stages import Stage
 
+Edited = tuple[Any, int, int]
+"""What edits came to: bytes, room for how many ids they have, and how many there are: `edited_scores` reads them."""
+KEPT_OF_EDIT = 12
+"""Bytes of an edited id that outlive the call: ids (int64), then scores (float32)."""
+
+
+def edited_scores(edited: Edited) -> tuple[Ids, Scores]:
+    """The edited ids and their scores."""
+    memory, room, count = edited
+    return np.frombuffer(memory, np.int64, count), np.frombuffer(memory, np.float32, count, 8 * room)
+
 
 def changed(where: str = "logits") -> LogitsError:
     """The error of a row that is no longer what it was when its token was drawn."""
@@ -42,7 +53,7 @@ class Recall:
         fingerprint: int,
         words: Words | None,
         operations: Sequence[Operation],
-        edited: tuple[Ids, Scores] | None,
+        edited: Edited | None,
         cuts: Sequence[Stage],
         where: str = "logits",
     ) -> None:
@@ -75,7 +86,7 @@ class Recall:
                 elif operation.code == slots.MULTIPLY:
                     scores = scores * np.float32(operation.amounts[0]) + np.float32(0)
         if self.edited is not None:
-            ids, values = self.edited
+            ids, values = edited_scores(self.edited)
             scores[ids] = values + np.float32(0)
         return cut(self.cuts, Row.of(scores, IntegerMasses))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdraw.arrays import address_of
 from fairdraw.draws import Draw, Greedy, InverseCdf, Race
 from fairdraw.kernels import slots
 from fairdraw.kernels.operations import Finder, Operation, read_operations
@@ -44,10 +45,12 @@ class Program:
     whole: NDArray[np.int64] = field(repr=False)
     scales: NDArray[np.float64] = field(repr=False)
 
-    tables: tuple[NDArray[np.int64], NDArray[np.float64]] = field(init=False, repr=False)
-    """The same as tables of one plan."""
+    numbers: NDArray[np.int64] = field(init=False, repr=False)
+    """Both, as they lie in memory for a kernel."""
+    address: int = field(init=False, repr=False)
+    """Where."""
     listing: tuple[tuple[int, Finder], ...] = field(init=False, repr=False)
-    """The operations that list ids: their places, and how each finds its own."""
+    """The operations that list ids: the byte of a call's record where each list stands, and how each finds its own."""
     everywhere: bool = field(init=False, repr=False)
     """Whether one changes every score: a float32 temperature."""
     masked: bool = field(init=False, repr=False)
@@ -55,8 +58,11 @@ class Program:
 
     def __post_init__(self) -> None:
         operations = self.operations or ()
-        object.__setattr__(self, "tables", (self.whole.reshape(1, -1), self.scales.reshape(1, -1)))
-        listing = tuple((i, operation.find) for i, operation in enumerate(operations) if operation.find is not None)
+        object.__setattr__(self, "numbers", np.concatenate([self.whole, self.scales.view(np.int64)]))
+        object.__setattr__(self, "address", address_of(self.numbers))
+        places = range(8 * slots.LISTED, 8 * slots.TOKEN, 8 * slots.LIST)
+        found = zip(places, operations, strict=False)
+        listing = tuple((place, operation.find) for place, operation in found if operation.find is not None)
         object.__setattr__(self, "listing", listing)
         everywhere = any(operation.code in (slots.DIVIDE, slots.MULTIPLY) for operation in operations)
         object.__setattr__(self, "everywhere", everywhere)

@@ -1,4 +1,4 @@
-"""Where numbers stand in the arrays that a kernel reads: a plan's two rows, and the record of one call."""
+"""Where numbers stand in the memory that a kernel reads: a plan's numbers, and the record of one call."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ MIN_P_SCALE, TOP_P_SCALE, RACE_SCALE = range(3)
 """log2(e) / temperature, where a cut stands and at the end; then two amounts for each edit."""
 AMOUNTS = 3
 SCALES = AMOUNTS + 2 * MOST_OPERATIONS
+"""A plan's numbers are WHOLE int64 and SCALES float64, one after the other."""
 
 (MASK, DIVIDE, MULTIPLY, REPETITION, FREQUENCY_FIRST, TOGETHER, BIAS, FORBID) = range(1, 9)
 """What an edit does; the first three act on every id, the others on those that the call lists."""
@@ -28,11 +29,15 @@ FLOAT32, FLOAT16, BFLOAT16 = range(3)
 """What a row is made of."""
 
 (
-    ADDRESS, WIDTH, KIND, MASK_ADDRESS, MASK_WORDS, PLAN, POSITION, SAMPLE_INDEX, LOW_SEED, HIGH_SEED, EDGES,
-) = range(11)  # fmt: skip
-"""A call: the row and its mask in memory, the plan's number, what the noise depends on.  From EDGES on, where the ids
-of each edit begin in the list of ids, and where the last one's end."""
-TOKEN = EDGES + MOST_OPERATIONS + 1
+    ADDRESS, WIDTH, KIND, MASK_ADDRESS, MASK_WORDS, PLAN, POSITION, SAMPLE_INDEX, LOW_SEED, HIGH_SEED, ROOM, EDITED,
+    LISTED,
+) = range(13)  # fmt: skip
+"""A call: the row, its mask and the plan's numbers in memory; what the noise depends on; how many ids its edits name
+at most, and the memory for what those come to, in which each takes EDIT bytes.  From LISTED on, LIST numbers for each
+edit: the ids that it names in memory, what belongs to each, and how many they are."""
+EDIT, LIST = 16, 3
+"""Bytes of an edited id: ROOM ids (int64), then their scores (float32), then room for the kernel's own (int32)."""
+TOKEN = LISTED + LIST * MOST_OPERATIONS
 FINGERPRINT, TOUCHED = TOKEN + 1, TOKEN + 2
 """What comes of it: the token or -1, the fingerprint of the row as it was read, how many ids the edits touched."""
 COUNT, KEPT, FULL, PEAK, SCORE, RANK = range(TOUCHED + 1, TOUCHED + 7)

@@ -14,6 +14,7 @@ READ_BY_KERNELS = (
     "masses.py",
     "streams/*.py",
     "kernels/slots.py",
+    "kernels/arena.py",
     "kernels/fingerprint.py",
     "kernels/numba_cpu/*.py",
 )

@@ -9,16 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
-from fairdraw.kernels.numba_cpu.memory import is_allowed
+from fairdraw.kernels.numba_cpu.memory import is_allowed, numbers_at
 from fairdraw.kernels.numba_cpu.summarise import STALE
 from fairdraw.kernels.numba_cpu.view import entry, part, scaled, unedited, width
 from fairdraw.kernels.slots import (
     AMOUNTS,
     BIAS,
     CODES,
-    EDGES,
     FORBID,
     IGNORES_UNKNOWN,
+    LIST,
+    LISTED,
     MASK,
     MULTIPLY,
     OPERATIONS,
@@ -29,6 +30,7 @@ from fairdraw.streams.noise import GROUP
 
 ZERO, NONE, INFINITY = np.float32(0), np.float32(-np.inf), np.float32(np.inf)
 REFUSED = -1
+WHOLE_NUMBER = np.int64(0)
 
 
 @kernel
@@ -61,7 +63,7 @@ def everywhere(view, code, score, i):
 
 
 @kernel
-def edit(view, call, whole, scales, ids, extras, places):
+def edit(view, call, whole, scales, places):
     """Work out the edited ids, ``view.ids``, and their values; return how many they are, or REFUSED.
 
     ``places`` has a zero for each id of the row, and has so again at the end.
@@ -69,7 +71,8 @@ def edit(view, call, whole, scales, ids, extras, places):
     count, good, size = 0, True, width(view)
     several = 0
     for turn in range(whole[OPERATIONS]):
-        several += 1 if call[EDGES + turn + 1] > call[EDGES + turn] else 0
+        everywhere_too = is_everywhere(whole[CODES + turn] & (IGNORES_UNKNOWN - 1))
+        several += 1 if not everywhere_too and call[LISTED + LIST * turn + 2] else 0
     for turn in range(whole[OPERATIONS]):
         code = whole[CODES + turn] & (IGNORES_UNKNOWN - 1)
         if is_everywhere(code):
@@ -78,7 +81,13 @@ def edit(view, call, whole, scales, ids, extras, places):
                 good = good and view.values[j] < INFINITY
             continue
         one, two = np.float32(scales[AMOUNTS + 2 * turn]), np.float32(scales[AMOUNTS + 2 * turn + 1])
-        for k in range(call[EDGES + turn], call[EDGES + turn + 1]):
+        at, extras_at, listed = (
+            call[LISTED + LIST * turn],
+            call[LISTED + LIST * turn + 1],
+            call[LISTED + LIST * turn + 2],
+        )
+        ids, extras = numbers_at(at, listed, WHOLE_NUMBER), numbers_at(extras_at, listed, WHOLE_NUMBER)
+        for k in range(listed):
             i = ids[k]
             if i >= size:
                 good = good and whole[CODES + turn] >= IGNORES_UNKNOWN
@@ -104,17 +113,17 @@ def edit(view, call, whole, scales, ids, extras, places):
 
 
 @kernel
-def settle(view, count, maxima):
+def settle(view, count, maxima, again):
     """Enter the edits into the view, and correct the maxima of their groups.
 
     A group's maximum stands unless an edited id held it; only then is the group read again.
     """
-    again = np.zeros(maxima.size, np.bool_)
+    again[:] = 0
     for j in range(count):
         group = view.ids[j] // GROUP
         view.following[j], view.heads[group] = view.heads[group], j
         view.state[group] = STALE
-        again[group] = again[group] or unedited(view, view.ids[j]) >= maxima[group]
+        again[group] |= np.uint8(unedited(view, view.ids[j]) >= maxima[group])
     for j in range(count):
         group = view.ids[j] // GROUP
         if again[group]:
@@ -122,6 +131,6 @@ def settle(view, count, maxima):
             best = NONE
             for i in range(stretch.size):
                 best = max(best, stretch[i])
-            maxima[group], again[group] = best + ZERO, False
+            maxima[group], again[group] = best + ZERO, 0
         elif view.values[j] > maxima[group]:
             maxima[group] = view.values[j] + ZERO

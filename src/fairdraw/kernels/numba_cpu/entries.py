@@ -1,21 +1,22 @@
 """The kernels themselves: one for each mode, and one that draws many tokens from a row.
 
-Those of a mode draw a stretch of calls (see `fairdraw.kernels.slots`): records of where a row lies, of its mask and
-of what its noise depends on; with the numbers of the plans, the ids that edits name with what belongs to each, room
-for what the edits come to, and scratch memory.  A row that cannot be drawn from gives -1.
+Those of a mode draw some calls, whose records lie in memory one after the other (see `fairdraw.kernels.slots`).  All
+they are given is addresses: of the records, of the memory they work in (see `fairdraw.kernels.arena`), and of a zero
+for each id of the row.  A row that cannot be drawn from gives -1.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from fairdraw.kernels.numba_cpu.arena import arrays_at
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.inverse import walk
 from fairdraw.kernels.numba_cpu.kept import cut_min_p, cut_of, cut_top_k, report, rule_of
 from fairdraw.kernels.numba_cpu.masses import NOTHING
 from fairdraw.kernels.numba_cpu.noise import make_key
 from fairdraw.kernels.numba_cpu.nucleus import lies_inside
-from fairdraw.kernels.numba_cpu.opening import groups_of, open_call, plain_view, read
+from fairdraw.kernels.numba_cpu.opening import open_call, plain_view, read
 from fairdraw.kernels.numba_cpu.race import race
 from fairdraw.kernels.numba_cpu.view import look, part
 from fairdraw.kernels.slots import (
@@ -23,7 +24,6 @@ from fairdraw.kernels.slots import (
     HIGH_SEED,
     LOW_SEED,
     MIN_P_IN_TOTAL,
-    PLAN,
     POSITION,
     RACE_SCALE,
     SAMPLE_INDEX,
@@ -57,69 +57,55 @@ def first_best(view, maxima, peak):
 
 
 @kernel
-def greedy(calls, first, stop, whole, scales, ids, extras, touched, values, scratch, places):
+def greedy(calls_at, calls, arena_at, places_at):
     """The best token; no cut removes it."""
-    for n in range(first, stop):
-        call, plan = calls[n], calls[n, PLAN]
-        view, maxima, peak, usable = open_call(
-            call, whole[plan], scales[plan], ids, extras, touched, values, scratch, places
-        )
-        call[TOKEN] = first_best(view, maxima, peak) if usable else BAD
+    for n in range(calls):
+        it = open_call(calls_at, n, arena_at, places_at)
+        it.call[TOKEN] = first_best(it.row, it.maxima, it.peak) if it.usable else BAD
 
 
 @kernel
-def temperature(calls, first, stop, whole, scales, ids, extras, touched, values, scratch, places):
+def raced(it, cut):
+    """The first arrival inside a cut."""
+    return race(it.row, it.maxima, cut, it.scales[RACE_SCALE], key_of(it.call, TARGET), it.numbers)
+
+
+@kernel
+def temperature(calls_at, calls, arena_at, places_at):
     """A race of the whole row."""
-    for n in range(first, stop):
-        call, plan = calls[n], calls[n, PLAN]
-        view, maxima, _, usable = open_call(
-            call, whole[plan], scales[plan], ids, extras, touched, values, scratch, places
-        )
-        scale = scales[plan, RACE_SCALE]
-        call[TOKEN] = race(view, maxima, EVERYTHING, scale, key_of(call, TARGET)) if usable else BAD
+    for n in range(calls):
+        it = open_call(calls_at, n, arena_at, places_at)
+        it.call[TOKEN] = raced(it, EVERYTHING) if it.usable else BAD
 
 
 @kernel
-def min_p(calls, first, stop, whole, scales, ids, extras, touched, values, scratch, places):
+def min_p(calls_at, calls, arena_at, places_at):
     """A race inside min-p."""
-    for n in range(first, stop):
-        call, plan = calls[n], calls[n, PLAN]
-        view, maxima, peak, usable = open_call(
-            call, whole[plan], scales[plan], ids, extras, touched, values, scratch, places
-        )
-        if not usable:
-            call[TOKEN] = BAD
-            continue
-        cut = cut_min_p(view, whole[plan], scales[plan], peak)
-        call[TOKEN] = race(view, maxima, cut, scales[plan, RACE_SCALE], key_of(call, TARGET))
+    for n in range(calls):
+        it = open_call(calls_at, n, arena_at, places_at)
+        it.call[TOKEN] = raced(it, cut_min_p(it.row, it.whole, it.scales, it.peak)) if it.usable else BAD
 
 
 @kernel
-def top_k(calls, first, stop, whole, scales, ids, extras, touched, values, scratch, places):
+def top_k(calls_at, calls, arena_at, places_at):
     """A race inside top-k, with min-p and top-p before or after it."""
-    for n in range(first, stop):
-        call, plan = calls[n], calls[n, PLAN]
-        view, maxima, peak, usable = open_call(
-            call, whole[plan], scales[plan], ids, extras, touched, values, scratch, places
-        )
-        if not usable:
-            call[TOKEN] = BAD
-            continue
-        cut = cut_top_k(view, maxima, whole[plan], scales[plan], peak)
-        call[TOKEN] = race(view, maxima, cut, scales[plan, RACE_SCALE], key_of(call, TARGET))
+    for n in range(calls):
+        it = open_call(calls_at, n, arena_at, places_at)
+        it.call[TOKEN] = raced(it, cut_top_k(it.row, it.maxima, it.whole, it.scales, it.peak)) if it.usable else BAD
 
 
 @kernel
-def first_inside(view, maxima, peak, whole, scales, key):
+def first_inside(it):
     """The first arrival that lies in the nucleus.
 
     An arrival outside shows where the nucleus surely has ended; what is left races again.
     """
-    cut, rule = cut_min_p(view, whole, scales, peak), rule_of(whole, scales)
+    view, maxima, whole, peak = it.row, it.maxima, it.whole, it.peak
+    cut, rule = cut_min_p(view, whole, it.scales, peak), rule_of(whole, it.scales)
     lowest = cut[0] if whole[MIN_P_IN_TOTAL] else NONE
     total = NOTHING
     while True:
-        token = race(view, maxima, cut, scales[RACE_SCALE], key)
+        token = raced(it, cut)
         inside, total = lies_inside(view, maxima, lowest, token, peak, rule, total)
         if inside:
             return token
@@ -127,38 +113,32 @@ def first_inside(view, maxima, peak, whole, scales, key):
 
 
 @kernel
-def top_p(calls, first, stop, whole, scales, ids, extras, touched, values, scratch, places):
+def top_p(calls_at, calls, arena_at, places_at):
     """A race inside top-p, with min-p before or after it."""
-    for n in range(first, stop):
-        call, plan = calls[n], calls[n, PLAN]
-        view, maxima, peak, usable = open_call(
-            call, whole[plan], scales[plan], ids, extras, touched, values, scratch, places
-        )
-        key = key_of(call, TARGET)
-        call[TOKEN] = first_inside(view, maxima, peak, whole[plan], scales[plan], key) if usable else BAD
+    for n in range(calls):
+        it = open_call(calls_at, n, arena_at, places_at)
+        it.call[TOKEN] = first_inside(it) if it.usable else BAD
 
 
 @kernel
-def inverse_cdf(calls, first, stop, whole, scales, ids, extras, touched, values, scratch, places):
+def inverse_cdf(calls_at, calls, arena_at, places_at):
     """One uniform walks along the masses, whatever the cuts."""
-    for n in range(first, stop):
-        call, plan = calls[n], calls[n, PLAN]
-        view, maxima, peak, usable = open_call(
-            call, whole[plan], scales[plan], ids, extras, touched, values, scratch, places
-        )
-        if not usable:
-            call[TOKEN] = BAD
+    for n in range(calls):
+        it = open_call(calls_at, n, arena_at, places_at)
+        if not it.usable:
+            it.call[TOKEN] = BAD
             continue
-        cut = cut_of(view, maxima, whole[plan], scales[plan], peak)
-        scale = np.float32(scales[plan, RACE_SCALE])
-        call[TOKEN] = walk(view, maxima, cut, peak, scale, key_of(call, INVERSE_CDF))
+        cut = cut_of(it.row, it.maxima, it.whole, it.scales, it.peak)
+        scale = np.float32(it.scales[RACE_SCALE])
+        it.call[TOKEN] = walk(it.row, it.maxima, cut, it.peak, scale, key_of(it.call, INVERSE_CDF))
 
 
 @kernel
-def many(row, scale, positions, sample_indices, low_key, high_key, tokens):
+def many(row, scale, positions, sample_indices, low_key, high_key, tokens, arena_at):
     """A race of the whole row for each pair of position and sample index; 0, or -1 for a bad row."""
-    view, maxima = plain_view(row), np.empty(groups_of(row.size), np.float32)
-    broken, _ = read(view, maxima)
+    arena = arrays_at(arena_at, row.size)
+    view, maxima = plain_view(row, arena.state), arena.maxima
+    broken, _ = read(view, arena)
     peak = NONE
     for group in range(maxima.size):
         peak = max(peak, maxima[group])
@@ -166,5 +146,5 @@ def many(row, scale, positions, sample_indices, low_key, high_key, tokens):
         return BAD
     for i in range(tokens.size):
         key = make_key(positions[i], sample_indices[i], low_key, high_key, TARGET)
-        tokens[i] = race(view, maxima, EVERYTHING, scale, key)
+        tokens[i] = race(view, maxima, EVERYTHING, scale, key, arena.numbers)
     return 0

@@ -23,7 +23,6 @@ from fairdraw.kernels.slots import (
     MIN_P_SCALE,
     MIN_P_STRICT,
     PEAK,
-    PLAN,
     RACE_SCALE,
     RANK,
     SCORE,
@@ -122,16 +121,14 @@ def bits_of(score):
 
 
 @kernel
-def report(calls, first, stop, whole, scales, ids, extras, touched, values, scratch, places):
+def report(calls_at, calls, arena_at, places_at):
     """For calls that have their token: what is kept, what it weighs, and the token's score and place."""
-    for n in range(first, stop):
-        call, plan = calls[n], calls[n, PLAN]
-        view, maxima, peak, usable = open_call(
-            call, whole[plan], scales[plan], ids, extras, touched, values, scratch, places
-        )
-        if not usable or call[TOKEN] < 0:
+    for n in range(calls):
+        it = open_call(calls_at, n, arena_at, places_at)
+        call, view, maxima, peak = it.call, it.row, it.maxima, it.peak
+        if not it.usable or call[TOKEN] < 0:
             continue
-        cut, scale = cut_of(view, maxima, whole[plan], scales[plan], peak), np.float32(scales[plan, RACE_SCALE])
+        cut, scale = cut_of(view, maxima, it.whole, it.scales, peak), np.float32(it.scales[RACE_SCALE])
         score, everything = look(view, call[TOKEN]), (NONE, NOWHERE)
         count, kept, full, rank = 0, NOTHING, NOTHING, 1
         for group in range(maxima.size):

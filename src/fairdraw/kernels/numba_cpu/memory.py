@@ -16,7 +16,7 @@ from fairdraw.kernels.numba_cpu.compiling import kernel
 intrinsic: Any = extending.intrinsic
 LANES = 32
 """Ids to a word of a mask."""
-SCORE, SHORT, WORD = np.float32(0), np.int16(0), np.int32(0)
+WORD = np.int32(0)
 
 
 @intrinsic
@@ -30,21 +30,9 @@ def _pointer(context: Any, address: Any, like: Any) -> Any:
 
 
 @kernel
-def scores_at(address, size):
-    """A float32 row; it is never written."""
-    return carray(_pointer(address, SCORE), (size,))
-
-
-@kernel
-def shorts_at(address, size):
-    """A row of a half type, as int16; it is never written."""
-    return carray(_pointer(address, SHORT), (size,))
-
-
-@kernel
-def words_at(address, size):
-    """The words of a mask, int32."""
-    return carray(_pointer(address, WORD), (size,))
+def numbers_at(address, size, like):
+    """The numbers that lie in memory from an address on, of the type of ``like``; nothing is copied."""
+    return carray(_pointer(address, like), (size,))
 
 
 @intrinsic

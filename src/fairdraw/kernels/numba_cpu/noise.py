@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairdraw.kernels.arena import STEP
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.streams import logarithms, philox
 from fairdraw.streams.noise import BLOCK, GROUP, Level
@@ -16,8 +17,6 @@ TERMS = len(NATURAL_TAIL)
 LEFT, RIGHT = (np.uint64(number) for number in philox.MULTIPLIERS)
 LEFT_STEP, RIGHT_STEP = (np.uint64(number) for number in philox.KEY_STEPS)
 ROUNDS = philox.ROUNDS
-STEP = 8
-"""A few numbers of noise are worked out this many at a time, in one vector."""
 LEFT_SHORT, RIGHT_SHORT = np.uint32(LEFT_STEP), np.uint32(RIGHT_STEP)
 LOW_WORD, HALF, SPARE_BITS = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(12)
 CELL = 2.0**-52

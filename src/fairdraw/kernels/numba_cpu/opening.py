@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import numpy as np
 
+from fairdraw.kernels.numba_cpu.arena import arrays_at
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.edits import REFUSED, edit, settle
-from fairdraw.kernels.numba_cpu.memory import scores_at, shorts_at, words_at
+from fairdraw.kernels.numba_cpu.memory import numbers_at
 from fairdraw.kernels.numba_cpu.summarise import (
     HIDDEN,
     HIDDEN_16,
@@ -21,9 +24,10 @@ from fairdraw.kernels.numba_cpu.view import PLAIN, View, scaled
 from fairdraw.kernels.slots import (
     ADDRESS,
     AMOUNTS,
+    CALL,
     CODES,
     DIVIDE,
-    EDGES,
+    EDITED,
     FINGERPRINT,
     FLOAT16,
     FLOAT32,
@@ -32,19 +36,20 @@ from fairdraw.kernels.slots import (
     MASK_WORDS,
     MULTIPLY,
     OPERATIONS,
+    PLAN,
+    ROOM,
+    SCALES,
     TOUCHED,
+    WHOLE,
     WIDTH,
 )
-from fairdraw.streams.noise import GROUP
 
 NONE, LARGEST = np.float32(-np.inf), np.float32(np.inf)
-BAD = -1
+SCORE, SHORT, MASK_WORD, WHOLE_NUMBER, NUMBER = np.float32(0), np.int16(0), np.int32(0), np.int64(0), np.float64(0)
 
-
-@kernel
-def groups_of(size):
-    """How many groups a row has."""
-    return (size + GROUP - 1) // GROUP
+Opened = namedtuple("Opened", "call whole scales row maxima numbers peak usable")
+"""The call's record, its plan's numbers, a view of its row, the maxima of the row's groups, memory for a race, the best
+score, and whether a token can be drawn."""
 
 
 @kernel
@@ -57,62 +62,68 @@ def temperature_of(whole, scales):
 
 
 @kernel
-def plain_view(row):
-    """A float32 row that nothing touches."""
-    none, nothing = np.empty(0, np.int64), np.empty(0, np.float32)
-    state = np.full(groups_of(row.size), PLAIN)
+def plain_view(row, state):
+    """A float32 row that nothing touches; ``state`` has a place for each group."""
+    none, nothing, few = np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int32)
     short, word = np.empty(0, np.int16), np.empty(0, np.int32)
-    return View(row, short, FLOAT32, word, 0, np.float32(1), state, nothing, none, none, none, nothing)
+    state[:] = PLAIN
+    return View(row, short, FLOAT32, word, 0, np.float32(1), state, nothing, none, few, none, nothing)
 
 
 @kernel
-def view_of(call, whole, scales, ids, values, scratch):
-    """The view that a call describes, before it is read; ``ids`` and ``values`` have room for its edits."""
-    size, kind, first = call[WIDTH], call[KIND], call[EDGES]
-    room = call[EDGES + whole[OPERATIONS]] - first
+def plan_of(call):
+    """The whole numbers of a call's plan, and its scales."""
+    return numbers_at(call[PLAN], WHOLE, WHOLE_NUMBER), numbers_at(call[PLAN] + 8 * WHOLE, SCALES, NUMBER)
+
+
+@kernel
+def view_of(call, whole, scales, arena):
+    """The view that a call describes, before it is read."""
+    size, kind, room, edited = call[WIDTH], call[KIND], call[ROOM], call[EDITED]
     scale, factor = temperature_of(whole, scales)
-    groups = groups_of(size)
-    words = words_at(call[MASK_ADDRESS], call[MASK_WORDS])
-    touches = kind != FLOAT32 or scale != 0
-    state = np.full(groups, STALE if touches else PLAIN)
-    heads = np.full(groups if room else 0, -1)
-    following = np.empty(room, np.int64)
-    row = scores_at(call[ADDRESS], size if kind == FLOAT32 else 0)
-    halves = shorts_at(call[ADDRESS], 0 if kind == FLOAT32 else size)
-    mine = slice(first, first + room)
-    return View(row, halves, kind, words, scale, factor, state, scratch, heads, following, ids[mine], values[mine])
+    words = numbers_at(call[MASK_ADDRESS], call[MASK_WORDS], MASK_WORD)
+    arena.state[:] = STALE if kind != FLOAT32 or scale != 0 else PLAIN
+    heads = arena.heads[: arena.heads.size if room else 0]
+    heads[:] = -1
+    row = numbers_at(call[ADDRESS], size if kind == FLOAT32 else 0, SCORE)
+    halves = numbers_at(call[ADDRESS], 0 if kind == FLOAT32 else size, SHORT)
+    ids, values = numbers_at(edited, room, WHOLE_NUMBER), numbers_at(edited + 8 * room, room, SCORE)
+    following = numbers_at(edited + 12 * room, room, MASK_WORD)
+    return View(row, halves, kind, words, scale, factor, arena.state, arena.scratch, heads, following, ids, values)
 
 
 @kernel
-def read(view, maxima):
+def read(view, arena):
     """Read the row once: fill the maxima of its groups, without edits; return what `read_bits` does."""
     if view.kind == FLOAT32:
         bits, far = view.row.view(np.int32), view.row.view(np.uint32)
-        return read_bits(bits, far, FLOAT32, INFINITY, HIDDEN, view.words, view.state, maxima)
+        return read_bits(bits, far, FLOAT32, INFINITY, HIDDEN, view.words, arena)
     bits, far = view.halves, view.halves.view(np.uint16)
     infinity, hidden = (INFINITY_16, HIDDEN_16) if view.kind == FLOAT16 else (INFINITY_B16, HIDDEN_B16)
-    return read_bits(bits, far, view.kind, infinity, hidden, view.words, view.state, maxima)
+    return read_bits(bits, far, view.kind, infinity, hidden, view.words, arena)
 
 
 @kernel
-def open_call(call, whole, scales, ids, extras, touched, values, scratch, places):
-    """View, maxima of the groups, their maximum, and whether a token can be drawn."""
-    view = view_of(call, whole, scales, touched, values, scratch)
-    maxima = np.empty(groups_of(call[WIDTH]), np.float32)
-    broken, call[FINGERPRINT] = read(view, maxima)
+def open_call(calls_at, number, arena_at, places_at):
+    """A call of those that lie in memory one after the other, ready to draw from; see `Opened`."""
+    call = numbers_at(calls_at + 8 * CALL * number, CALL, WHOLE_NUMBER)
+    whole, scales = plan_of(call)
+    arena = arrays_at(arena_at, call[WIDTH])
+    view, maxima = view_of(call, whole, scales, arena), arena.maxima
+    broken, call[FINGERPRINT] = read(view, arena)
     if view.scale != 0:
         for group in range(maxima.size):
             # Rounding keeps order: the largest quotient is the quotient of the largest.
             maxima[group] = scaled(maxima[group], view.scale, view.factor)
             broken = broken or not maxima[group] < LARGEST
     call[TOUCHED] = 0
-    if view.heads.size and not broken:
-        count = edit(view, call, whole, scales, ids, extras, places)
+    if call[ROOM] and not broken:
+        count = edit(view, call, whole, scales, numbers_at(places_at, call[WIDTH], MASK_WORD))
         broken = count == REFUSED
         if not broken:
             call[TOUCHED] = count
-            settle(view, count, maxima)
+            settle(view, count, maxima, arena.again)
     peak = NONE
     for group in range(maxima.size):
         peak = max(peak, maxima[group])
-    return view, maxima, peak, not broken and peak > NONE
+    return Opened(call, whole, scales, view, maxima, arena.numbers, peak, not broken and peak > NONE)

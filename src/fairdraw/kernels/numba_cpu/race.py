@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairdraw.kernels.arena import BLOCKS, PENDING, STEP, WAIT
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.memory import LANES as MASK_LANES
 from fairdraw.kernels.numba_cpu.memory import lowest_bit, reach
@@ -23,7 +24,6 @@ from fairdraw.kernels.numba_cpu.noise import (
     IN_BLOCK,
     IN_GROUP,
     LEAF_LEVEL,
-    STEP,
     excess,
     log2,
     padded,
@@ -33,12 +33,10 @@ from fairdraw.kernels.numba_cpu.view import as_it_lies, look, width
 from fairdraw.streams.noise import BLOCK, GROUP
 
 MARGIN = 1e-9
-BLOCKS, WORDS = GROUP // BLOCK, GROUP // MASK_LANES
+WORDS = GROUP // MASK_LANES
 NONE = -np.inf
-WAIT, PENDING = 2 * BLOCK, BLOCKS + STEP
-"""How many ids and how many blocks wait at most until their noise is worked out together."""
-ROOM = 7 * PENDING + 9 * (WAIT + STEP) + WORDS // 2
-"""Numbers of 8 bytes that those take."""
+ZERO = np.int64(0)
+"""Numba compiles a function anew for a 0 that is written as such."""
 
 
 @kernel
@@ -202,10 +200,10 @@ def open_blocks(view, count, listed, cut, scale, key, best, token, room):
                     listed += 1
         if listed > WAIT - BLOCK:
             best, token = settle(listed, scale, key, best, token, ids, work)
-            listed = 0
+            listed = ZERO
     if listed >= STEP:
         best, token = settle(listed, scale, key, best, token, ids, work)
-        listed = 0
+        listed = ZERO
     return best, token, listed
 
 
@@ -248,16 +246,15 @@ def room_of(numbers):
 
 
 @kernel
-def race(view, maxima, cut, scale, key):
-    """Return the id that arrives first inside the cut; the row has a kept id."""
+def race(view, maxima, cut, scale, key, numbers):
+    """Return the id that arrives first inside the cut; the row has a kept id.  ``numbers`` is memory to work in."""
     lanes = padded(maxima.size)
-    numbers = np.empty(8 * lanes + ROOM)
     minima, floors, bounds = numbers[:lanes], numbers[lanes : 2 * lanes], numbers[2 * lanes : 3 * lanes]
     holders, words = numbers[3 * lanes : 4 * lanes].view(np.int64), numbers.view(np.uint64)
     work = words[4 * lanes : 5 * lanes], words[5 * lanes : 6 * lanes], numbers[6 * lanes : 8 * lanes].view(np.uint32)
     groups, room = (minima, floors, bounds, holders), room_of(numbers[8 * lanes :])
     lead, best, token = arrivals_of_groups(view, maxima, cut, scale, key, groups, work)
-    waiting, listed = 0, 0
+    waiting, listed = ZERO, ZERO
     for turn in range(-1, maxima.size):
         group = lead if turn < 0 else turn
         if turn == lead or bounds[group] == NONE or loses(bounds[group], group * GROUP, best, token):
@@ -266,7 +263,7 @@ def race(view, maxima, cut, scale, key):
         waiting = list_blocks(view, group, minima[group], holders[group], least, waiting, room[0], room[3])
         if waiting >= STEP:
             best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)
-            waiting = 0
+            waiting = ZERO
     if token < 0 and waiting == 1 and listed == 0:
         alone = only_id(room[0])
         if alone >= 0:

@@ -1,0 +1,86 @@
+"""A few instructions for each 64 bytes of a row: what its extremes and its fingerprint need, in one pass.
+
+Written as vectors for LLVM: a compiler that is left to itself makes two passes of it, or sums in a long chain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+
+from fairdraw.kernels.fingerprint import FACTOR, LINE, LINES, SPREAD, TURN
+from fairdraw.kernels.numba_cpu.memory import intrinsic
+
+WORD, SIZE = ir.IntType(32), ir.IntType(64)
+LINE_OF_WORDS = ir.VectorType(WORD, LINE)
+
+
+def _all(number: int) -> Any:
+    return ir.Constant(LINE_OF_WORDS, [number] * LINE)
+
+
+def _reduced(builder: Any, name: str, vector: Any) -> Any:
+    """The largest or smallest lane of a vector."""
+    lanes = vector.type
+    full = f"llvm.vector.reduce.{name}.v{lanes.count}i{lanes.element.width}"
+    known = builder.module.globals
+    function = known.get(full) or ir.Function(builder.module, ir.FunctionType(lanes.element, [lanes]), full)
+    return builder.call(function, [vector])
+
+
+def _piece(builder: Any, at: Any, first: Any, extremes: Any, sums: Any) -> tuple[Any, Any]:
+    """Extremes and sums after another piece, whose lines begin with number ``first``."""
+    (high, low, far), total = extremes, None
+    for number in range(LINES):
+        line = builder.load(builder.gep(at, [builder.add(first, ir.Constant(SIZE, number))]))
+        line.align = 1
+        high = builder.select(builder.icmp_signed(">", high, line), high, line)
+        low = builder.select(builder.icmp_signed("<", low, line), low, line)
+        far = builder.select(builder.icmp_unsigned(">", far, line), far, line)
+        words = builder.bitcast(line, LINE_OF_WORDS)
+        if number:
+            left, right = _all(TURN * number), _all(32 - TURN * number)
+            words = builder.or_(builder.shl(words, left), builder.lshr(words, right))
+        total = words if total is None else builder.add(total, words)
+    total = builder.xor(total, builder.lshr(total, _all(SPREAD)))
+    return (high, low, far), builder.add(builder.mul(sums, _all(FACTOR)), total)
+
+
+@intrinsic
+def digest(context: Any, bits: Any, start: Any, pieces: Any, sums: Any) -> Any:
+    """Largest and smallest entry of some pieces, at least one, and the largest one without sign; ``sums`` goes on."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits, start, pieces, sums = arguments
+        element = context.get_data_type(signature.args[0].dtype)
+        vector = ir.VectorType(element, 32 * LINE // element.width)
+        data = context.make_array(signature.args[0])(context, builder, bits).data
+        at = builder.bitcast(builder.gep(data, [start]), vector.as_pointer())
+        kept = context.make_array(signature.args[3])(context, builder, sums).data
+        kept = builder.bitcast(kept, LINE_OF_WORDS.as_pointer())
+        before = builder.load(kept)
+        opening = builder.load(at)
+        before.align = opening.align = 1
+        stop = builder.mul(pieces, ir.Constant(SIZE, LINES))
+        came_from, loop, done = builder.block, builder.append_basic_block(), builder.append_basic_block()
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        first = builder.phi(SIZE)
+        extremes, running = [builder.phi(vector) for _ in range(3)], builder.phi(LINE_OF_WORDS)
+        reached, after = _piece(builder, at, first, extremes, running)
+        following = builder.add(first, ir.Constant(SIZE, LINES))
+        for phi, old, new in zip(
+            (first, *extremes, running), (ir.Constant(SIZE, 0), *[opening] * 3, before), (following, *reached, after),
+            strict=True,
+        ):  # fmt: skip
+            phi.add_incoming(old, came_from)
+            phi.add_incoming(new, loop)
+        builder.cbranch(builder.icmp_signed("<", following, stop), loop, done)
+        builder.position_at_end(done)
+        builder.store(after, kept).align = 1
+        found = [_reduced(builder, name, one) for name, one in zip(("smax", "smin", "umax"), reached, strict=True)]
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return types.UniTuple(bits.dtype, 3)(bits, types.intp, types.intp, sums), build
