@@ -9,10 +9,10 @@ from fairdraw.streams.noise import BLOCK, GROUP
 
 STEP = 8
 """A few numbers of noise are worked out this many at a time, in one vector."""
-BLOCKS, MASK_LANES = GROUP // BLOCK, 32
+BLOCKS = GROUP // BLOCK
 WAIT, PENDING = 2 * BLOCK, BLOCKS + STEP
 """How many ids and how many blocks wait at most until their noise is worked out together."""
-RACING = 7 * PENDING + 9 * (WAIT + STEP) + GROUP // MASK_LANES // 2
+RACING = 6 * PENDING + 9 * (WAIT + STEP)
 """Numbers of 8 bytes that those take; and a race takes RACING_A_GROUP for each group."""
 RACING_A_GROUP = 8
 SHOWN = 4 * GROUP
@@ -21,6 +21,9 @@ SUMS = 32
 """Numbers of 4 bytes that a row's fingerprint is worked out in: a line of sums, and one for what is left over."""
 A_GROUP = 8 * RACING_A_GROUP + 8 + 4 + 1 + 1
 """Bytes for each group: the race's numbers, the first edit, the largest score, and two marks."""
+AN_ID = 8 + 4
+"""Bytes for each id: a number of a list of the best, and a score.  Nothing of it is touched unless a list is as long,
+or the scores are not those in memory."""
 
 
 def groups_of(width: int) -> int:
@@ -29,11 +32,11 @@ def groups_of(width: int) -> int:
 
 
 def bytes_for(width: int) -> int:
-    """How much a kernel needs for rows up to this width; the scores of a whole row stand at the end.
+    """How much a kernel needs for rows up to this width.
 
     Examples
     --------
     >>> bytes_for(128256)
-    537784
+    1563832
     """
-    return 4 * SUMS + SHOWN + 8 * RACING + A_GROUP * groups_of(width) + 4 * width
+    return 4 * SUMS + SHOWN + 8 * RACING + A_GROUP * groups_of(width) + AN_ID * width

@@ -15,8 +15,8 @@ from fairdraw.streams.noise import GROUP
 BYTE, WORD, SCORE, WHOLE, NUMBER = np.uint8(0), np.uint32(0), np.float32(0), np.int64(0), np.float64(0)
 
 Arena = namedtuple("Arena", "sums line shown numbers heads maxima state again scratch")
-"""``sums`` and ``line`` are for the fingerprint, ``shown`` for a group that a mask hides a part of, ``numbers`` for the
-race; ``heads``, ``maxima``, ``state`` and ``again`` have a number for each group, ``scratch`` one for each id."""
+"""``sums`` and ``line`` are for the fingerprint, ``shown`` for a group that a mask hides a part of, ``numbers`` for a
+list of the best or for a race, one after the other; ``heads``, ``maxima``, ``state`` and ``again`` have a number for each group, ``scratch`` one for each id."""
 
 
 @kernel
@@ -33,7 +33,8 @@ def arrays_at(address, width):
     line = address + 2 * SUMS
     shown = line + 2 * SUMS
     numbers = shown + SHOWN
-    heads = numbers + 8 * (RACING_A_GROUP * room + RACING)
+    count = RACING_A_GROUP * room + RACING + width
+    heads = numbers + 8 * count
     maxima = heads + 8 * room
     state = maxima + 4 * room
     again = state + room
@@ -41,7 +42,7 @@ def arrays_at(address, width):
         numbers_at(address, SUMS // 2, WORD),
         numbers_at(line, SUMS // 2, WORD),
         numbers_at(shown, SHOWN, BYTE),
-        numbers_at(numbers, RACING_A_GROUP * room + RACING, NUMBER),
+        numbers_at(numbers, count, NUMBER),
         numbers_at(heads, groups, WHOLE),
         numbers_at(maxima, groups, SCORE),
         numbers_at(state, groups, BYTE),

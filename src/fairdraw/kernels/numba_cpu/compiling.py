@@ -29,11 +29,11 @@ def kernel(function: Callable[..., Any]) -> Any:
     another way, or there is no folder to write to, nothing is kept on disk: slower once a process, never stale.
     """
     try:
-        compiled = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+        compiled = numba.njit(nogil=True, error_model="numpy", _nrt=False, cache=True)(function)
         files: Any = compiled._cache._cache_file  # type: ignore[missing-attribute]
         files._source_stamp = (files._source_stamp, _digest())
     except (RuntimeError, AttributeError):  # no folder to write to; another Numba
-        return numba.njit(nogil=True, error_model="numpy")(function)
+        return numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
     return compiled
 
 

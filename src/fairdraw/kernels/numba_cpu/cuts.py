@@ -11,11 +11,12 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.masses import power
-from fairdraw.kernels.numba_cpu.memory import LANES, lowest_bit, reach
+from fairdraw.kernels.numba_cpu.reach import blocks_that_reach, lowest_bit, scores_that_reach
 from fairdraw.kernels.numba_cpu.view import part, width
-from fairdraw.streams.noise import GROUP
+from fairdraw.streams.noise import BLOCK, GROUP
 
 HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
+ONE = np.uint64(1)
 ZERO, NONE = np.float32(0), np.float32(-np.inf)
 SIGN, MAGNITUDE = np.int32(31), np.int32(0x7FFFFFFF)
 LOWEST = np.float32(-np.finfo(np.float32).max)
@@ -57,9 +58,34 @@ def shorter(a, b):
 
 
 @kernel
+def last_code(codes):
+    """The last of some codes in the total order."""
+    last = codes[0]
+    for i in range(1, codes.size):
+        last = max(last, codes[i])
+    return last
+
+
+@kernel
+def sort(codes, first, stop):
+    """Sort a stretch of codes (Shell's sort, with Ciura's steps and longer ones)."""
+    gap = 1
+    while gap < (stop - first) // 3:
+        gap = gap * 9 // 4 + 1
+    while gap >= 1:
+        for j in range(first + gap, stop):
+            moved, place = codes[j], j
+            while place >= first + gap and codes[place - gap] > moved:
+                codes[place] = codes[place - gap]
+                place -= gap
+            codes[place] = moved
+        gap = gap * 4 // 9
+
+
+@kernel
 def select(codes, count, k):
     """Move the k smallest of distinct codes to the front, in any order (quickselect)."""
-    low, high, k = 0, count - 1, k - 1
+    low, high, k = np.int64(0), count - 1, k - 1
     while high - low > SHORT:
         a, b, c = codes[low], codes[(low + high) >> 1], codes[high]
         pivot = max(min(a, b), min(max(a, b), c))
@@ -78,64 +104,52 @@ def select(codes, count, k):
             low = i
         else:
             return
-    codes[low : high + 1].sort()
+    sort(codes, low, high + 1)
 
 
 @kernel
-def kth_of_groups(maxima, k):
+def kth_of_groups(maxima, k, codes):
     """The k-th largest maximum: k ids at least are not below it; -inf if there are fewer groups."""
     if k > maxima.size:
         return NONE
-    codes = np.empty(maxima.size, np.uint64)
     for group in range(maxima.size):
         codes[group] = code(maxima[group], group)
     select(codes, maxima.size, k)
-    worst = codes[0]
-    for i in range(1, k):
-        worst = max(worst, codes[i])
-    return decode(worst)[0]
+    return decode(last_code(codes[:k]))[0]
 
 
 @kernel
-def best_codes(view, maxima, k):
-    """Codes of the k best ids above -inf, sorted; fewer if there are fewer.
+def best_codes(view, maxima, k, numbers):
+    """Put codes of the k best ids above -inf into ``numbers``, in any order; return how many, fewer if there are fewer.
 
     Ids come in ascending order, so once k are held, another equal to the worst of them cannot displace it.
     """
-    room = min(width(view), 2 * k) + 2 * LANES
-    codes = np.empty(room, np.uint64)
-    least, count = kth_of_groups(maxima, k), 0
-    held = False
+    codes = numbers.view(np.uint64)
+    least, count = kth_of_groups(maxima, k, codes), np.int64(0)
+    room, held = min(width(view), 2 * k) + 2 * BLOCK, False
     for group in range(maxima.size):
         if maxima[group] < least or maxima[group] == NONE or (held and maxima[group] == least):
             continue
-        stretch = part(view, group)
-        for start in range(0, stretch.size, LANES):
-            word = reach(stretch, start, max(least, LOWEST))
-            if word and count + LANES > room:
+        first, stretch = part(view, group)
+        blocks = blocks_that_reach(stretch, max(least, LOWEST))
+        while blocks:
+            start = lowest_bit(blocks) * BLOCK
+            blocks &= blocks - ONE
+            word = scores_that_reach(stretch, start, max(least, LOWEST))
+            if count + BLOCK > room:
                 select(codes, count, k)
                 count, held = k, True
-                least = worst_score(codes, k)
+                least = decode(last_code(codes[:k]))[0]
             while word:
                 i = start + lowest_bit(word)
-                word = np.uint32(word & np.uint32(word - np.uint32(1)))
+                word &= word - ONE
                 if stretch[i] > least or (stretch[i] == least and not held):
-                    codes[count] = code(stretch[i], group * GROUP + i)
+                    codes[count] = code(stretch[i], first + i)
                     count += 1
     if count > k:
         select(codes, count, k)
         count = k
-    codes[:count].sort()
-    return codes[:count]
-
-
-@kernel
-def worst_score(codes, count):
-    """The smallest score among codes."""
-    worst = codes[0]
-    for i in range(1, count):
-        worst = max(worst, codes[i])
-    return decode(worst)[0]
+    return count
 
 
 @kernel
@@ -173,7 +187,8 @@ def nth_tied(view, maxima, score, n):
     for group in range(maxima.size):
         if maxima[group] < score:
             continue
-        first, stretch, here = group * GROUP, part(view, group), 0
+        here = 0
+        first, stretch = part(view, group)
         for i in range(stretch.size):
             here += 1 if stretch[i] == score else 0
         if here < n:
@@ -191,9 +206,8 @@ def count_tied(view, maxima, score, stop):
     """How many ids below ``stop`` have this score."""
     count = 0
     for group in range(maxima.size):
-        first = group * GROUP
-        if maxima[group] >= score and first < stop:
-            stretch = part(view, group)
+        if maxima[group] >= score and group * GROUP < stop:
+            first, stretch = part(view, group)
             for i in range(min(stretch.size, stop - first)):
                 count += 1 if stretch[i] == score else 0
     return count

@@ -127,7 +127,7 @@ def settle(view, count, maxima, again):
     for j in range(count):
         group = view.ids[j] // GROUP
         if again[group]:
-            stretch = part(view, group)
+            _, stretch = part(view, group)
             best = NONE
             for i in range(stretch.size):
                 best = max(best, stretch[i])

@@ -29,7 +29,7 @@ from fairdraw.kernels.slots import (
     SAMPLE_INDEX,
     TOKEN,
 )
-from fairdraw.streams.noise import GROUP, Purpose
+from fairdraw.streams.noise import Purpose
 
 __all__ = ["greedy", "inverse_cdf", "many", "min_p", "report", "temperature", "top_k", "top_p"]
 BAD = -1
@@ -49,10 +49,10 @@ def first_best(view, maxima, peak):
     """The lowest id with the best score."""
     for group in range(maxima.size):
         if maxima[group] == peak:
-            stretch = part(view, group)
+            first, stretch = part(view, group)
             for i in range(stretch.size):
                 if stretch[i] == peak:
-                    return group * GROUP + i
+                    return first + i
     return BAD
 
 
@@ -91,7 +91,9 @@ def top_k(calls_at, calls, arena_at, places_at):
     """A race inside top-k, with min-p and top-p before or after it."""
     for n in range(calls):
         it = open_call(calls_at, n, arena_at, places_at)
-        it.call[TOKEN] = raced(it, cut_top_k(it.row, it.maxima, it.whole, it.scales, it.peak)) if it.usable else BAD
+        it.call[TOKEN] = (
+            raced(it, cut_top_k(it.row, it.maxima, it.numbers, it.whole, it.scales, it.peak)) if it.usable else BAD
+        )
 
 
 @kernel
@@ -128,9 +130,9 @@ def inverse_cdf(calls_at, calls, arena_at, places_at):
         if not it.usable:
             it.call[TOKEN] = BAD
             continue
-        cut = cut_of(it.row, it.maxima, it.whole, it.scales, it.peak)
+        cut = cut_of(it.row, it.maxima, it.numbers, it.whole, it.scales, it.peak)
         scale = np.float32(it.scales[RACE_SCALE])
-        it.call[TOKEN] = walk(it.row, it.maxima, cut, it.peak, scale, key_of(it.call, INVERSE_CDF))
+        it.call[TOKEN] = walk(it.row, it.maxima, cut, it.peak, scale, key_of(it.call, INVERSE_CDF), it.numbers)
 
 
 @kernel

@@ -8,7 +8,6 @@ from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.masses import NOTHING, mass
 from fairdraw.kernels.numba_cpu.noise import SINGLE_LEVEL, words
 from fairdraw.kernels.numba_cpu.view import part
-from fairdraw.streams.noise import GROUP
 
 HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
 ONE = np.uint64(1)
@@ -38,19 +37,21 @@ def mass_of_group(stretch, first, cut, peak, scale):
 
 
 @kernel
-def walk(view, maxima, cut, peak, scale, key):
-    """Return the id in which the uniform falls."""
-    masses, total = np.zeros(maxima.size, np.uint64), NOTHING
+def walk(view, maxima, cut, peak, scale, key, numbers):
+    """Return the id in which the uniform falls.  ``numbers`` is memory to work in."""
+    masses, total = numbers.view(np.uint64), NOTHING
     for group in range(maxima.size):
+        masses[group] = NOTHING
         if maxima[group] >= cut[0]:
-            masses[group] = mass_of_group(part(view, group), group * GROUP, cut, peak, scale)
+            first, stretch = part(view, group)
+            masses[group] = mass_of_group(stretch, first, cut, peak, scale)
         total += masses[group]
     left = point(words(np.uint64(0), SINGLE_LEVEL, key)[0], total)
     for group in range(maxima.size):
         if left >= masses[group]:
             left -= masses[group]
             continue
-        first, stretch = group * GROUP, part(view, group)
+        first, stretch = part(view, group)
         for i in range(stretch.size):
             if stretch[i] > cut[0] or (stretch[i] == cut[0] and first + i <= cut[1]):
                 weight = mass(stretch[i], peak, scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
-from fairdraw.kernels.numba_cpu.cuts import best_codes, count_tied, decode, lowest_of_min_p, shorter
+from fairdraw.kernels.numba_cpu.cuts import best_codes, count_tied, decode, last_code, lowest_of_min_p, shorter, sort
 from fairdraw.kernels.numba_cpu.inverse import mass_of_group
 from fairdraw.kernels.numba_cpu.masses import NOTHING, mass, threshold
 from fairdraw.kernels.numba_cpu.nucleus import cut_listed, cut_top_p, total_mass
@@ -34,7 +34,6 @@ from fairdraw.kernels.slots import (
     TOP_P_STRICT,
     K,
 )
-from fairdraw.streams.noise import GROUP
 
 NONE, ZERO = np.float32(-np.inf), np.float32(0)
 NOWHERE = np.int64(-1)
@@ -56,15 +55,16 @@ def rule_of(whole, scales):
 
 
 @kernel
-def cut_top_k(view, maxima, whole, scales, peak):
+def cut_top_k(view, maxima, numbers, whole, scales, peak):
     """The cut of top-k, with min-p and with a top-p whose mass is read off the list of the best k."""
-    codes = best_codes(view, maxima, whole[K])
-    score, last = decode(codes[codes.size - 1])
+    codes = numbers.view(np.uint64)[: best_codes(view, maxima, whole[K], numbers)]
+    score, last = decode(last_code(codes))
     everything = NONE, NOWHERE
     by_k = (score, width(view) - 1 if whole[ALL_TIES_OF_K] else last) if codes.size == whole[K] else everything
     by_min_p = cut_min_p(view, whole, scales, peak)
     cut = shorter(by_k, by_min_p)
     if whole[TOP_P_ON]:
+        sort(codes, 0, codes.size)
         rule = rule_of(whole, scales)
         region = by_min_p if whole[MIN_P_IN_TOTAL] else everything
         if whole[TOP_K_IN_TOTAL]:
@@ -92,10 +92,10 @@ def mass_of_best(view, maxima, codes, cut, peak, scale):
 
 
 @kernel
-def cut_of(view, maxima, whole, scales, peak):
+def cut_of(view, maxima, numbers, whole, scales, peak):
     """The cut that a chain of cuts comes to."""
     if whole[K]:
-        return cut_top_k(view, maxima, whole, scales, peak)
+        return cut_top_k(view, maxima, numbers, whole, scales, peak)
     cut = cut_min_p(view, whole, scales, peak)
     if whole[TOP_P_ON]:
         rule = rule_of(whole, scales)
@@ -128,14 +128,13 @@ def report(calls_at, calls, arena_at, places_at):
         call, view, maxima, peak = it.call, it.row, it.maxima, it.peak
         if not it.usable or call[TOKEN] < 0:
             continue
-        cut, scale = cut_of(view, maxima, it.whole, it.scales, peak), np.float32(it.scales[RACE_SCALE])
+        cut, scale = cut_of(view, maxima, it.numbers, it.whole, it.scales, peak), np.float32(it.scales[RACE_SCALE])
         score, everything = look(view, call[TOKEN]), (NONE, NOWHERE)
         count, kept, full, rank = 0, NOTHING, NOTHING, 1
         for group in range(maxima.size):
-            begin = group * GROUP
             if maxima[group] == NONE:
                 continue
-            stretch = part(view, group)
+            begin, stretch = part(view, group)
             full += mass_of_group(stretch, begin, everything, peak, scale)
             if maxima[group] >= cut[0]:
                 count += count_inside(stretch, begin, cut)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, extending, types
+from numba import extending, types
+from numba.np.arrayobj import populate_array
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
 
@@ -20,19 +21,19 @@ WORD = np.int32(0)
 
 
 @intrinsic
-def _pointer(context: Any, address: Any, like: Any) -> Any:
-    """A pointer to numbers of the type of ``like``."""
+def numbers_at(context: Any, address: Any, size: Any, like: Any) -> Any:
+    """The numbers that lie in memory from an address on, of the type of ``like``; nothing is copied, or kept alive."""
+    array = types.Array(types.unliteral(like), 1, "C")
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+        made = context.make_array(array)(context, builder)
+        number = context.get_data_type(array.dtype)
+        bytes_each = context.get_constant(types.intp, context.get_abi_sizeof(number))
+        data = builder.inttoptr(arguments[0], number.as_pointer())
+        populate_array(made, data, [arguments[1]], [bytes_each], bytes_each, None)
+        return made._getvalue()
 
-    return types.CPointer(like)(address, like), build
-
-
-@kernel
-def numbers_at(address, size, like):
-    """The numbers that lie in memory from an address on, of the type of ``like``; nothing is copied."""
-    return carray(_pointer(address, like), (size,))
+    return array(types.int64, types.intp, array.dtype), build
 
 
 @intrinsic
@@ -58,46 +59,6 @@ def blend(context: Any, source: Any, start: Any, word: Any, target: Any, place: 
         return context.get_dummy_value()
 
     return types.void(source, types.intp, types.int32, target, types.intp, other), build
-
-
-@intrinsic
-def _reach(context: Any, source: Any, start: Any, least: Any) -> Any:
-    """Which of 32 scores are at least a number, as the bits of a word."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        lane = context.get_data_type(signature.args[2])
-        vector, undefined = ir.VectorType(lane, LANES), ir.Constant(ir.VectorType(lane, LANES), ir.Undefined)
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        values = builder.load(builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer()))
-        values.align = 1
-        first = builder.insert_element(undefined, arguments[2], ir.Constant(ir.IntType(32), 0))
-        order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        passed = builder.fcmp_ordered(">=", values, builder.shuffle_vector(first, undefined, order))
-        return builder.bitcast(passed, ir.IntType(LANES))
-
-    return types.uint32(source, types.intp, least), build
-
-
-@intrinsic
-def lowest_bit(context: Any, word: Any) -> Any:
-    """Place of the lowest 1 of a word that is not 0."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-        return builder.zext(place, ir.IntType(64))
-
-    return types.int64(types.uint32), build
-
-
-@kernel
-def reach(stretch, start, least):
-    """Which of the 32 scores from ``start`` on, or of those that are left, are at least a number: a word of bits."""
-    if start + LANES <= stretch.size:
-        return _reach(stretch, start, np.float32(least))
-    word = np.uint32(0)
-    for i in range(start, stretch.size):
-        word |= np.uint32(stretch[i] >= least) << np.uint32(i - start)
-    return np.uint32(word)
 
 
 @kernel

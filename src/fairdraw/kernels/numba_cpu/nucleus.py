@@ -20,7 +20,7 @@ def total_mass(view, maxima, lowest, peak, scale):
     total = NOTHING
     for group in range(maxima.size):
         if maxima[group] >= lowest:
-            total += mass_from(part(view, group), lowest, peak, scale)
+            total += mass_from(part(view, group)[1], lowest, peak, scale)
     return total
 
 
@@ -30,7 +30,7 @@ def total_above(view, maxima, score, peak, scale):
     above = NOTHING
     for group in range(maxima.size):
         if maxima[group] > score:
-            above += mass_above(part(view, group), score, peak, scale)
+            above += mass_above(part(view, group)[1], score, peak, scale)
     return above
 
 
@@ -57,14 +57,14 @@ def lies_inside(view, maxima, lowest, i, peak, rule, total):
     above = NOTHING
     for group in range(maxima.size):
         if maxima[group] >= score:
-            mine, higher = mass_and_above(part(view, group), score, peak, scale)
+            mine, higher = mass_and_above(part(view, group)[1], score, peak, scale)
             total, above = total + mine, above + higher
     before = mass_before(view, maxima, i, above, all_ties, peak, scale)
     for group in range(maxima.size):
         if maxima[group] < score:
             if before < threshold(share, total, strict):
                 return True, NOTHING
-            total += mass_from(part(view, group), lowest, peak, scale)
+            total += mass_from(part(view, group)[1], lowest, peak, scale)
     return before < threshold(share, total, strict), total
 
 

@@ -64,10 +64,10 @@ def temperature_of(whole, scales):
 @kernel
 def plain_view(row, state):
     """A float32 row that nothing touches; ``state`` has a place for each group."""
-    none, nothing, few = np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int32)
-    short, word = np.empty(0, np.int16), np.empty(0, np.int32)
+    none, nothing, word = numbers_at(0, 0, WHOLE_NUMBER), numbers_at(0, 0, SCORE), numbers_at(0, 0, MASK_WORD)
     state[:] = PLAIN
-    return View(row, short, FLOAT32, word, 0, np.float32(1), state, nothing, none, few, none, nothing)
+    short = numbers_at(0, 0, SHORT)
+    return View(row, short, FLOAT32, word, 0, np.float32(1), state, nothing, none, word, none, nothing)
 
 
 @kernel

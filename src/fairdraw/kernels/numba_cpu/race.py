@@ -16,8 +16,6 @@ import numpy as np
 
 from fairdraw.kernels.arena import BLOCKS, PENDING, STEP, WAIT
 from fairdraw.kernels.numba_cpu.compiling import kernel
-from fairdraw.kernels.numba_cpu.memory import LANES as MASK_LANES
-from fairdraw.kernels.numba_cpu.memory import lowest_bit, reach
 from fairdraw.kernels.numba_cpu.noise import (
     BLOCK_LEVEL,
     GROUP_LEVEL,
@@ -29,12 +27,13 @@ from fairdraw.kernels.numba_cpu.noise import (
     padded,
     words_of,
 )
+from fairdraw.kernels.numba_cpu.reach import blocks_that_reach, entered, lowest_bit, scores_that_reach
 from fairdraw.kernels.numba_cpu.view import as_it_lies, look, width
 from fairdraw.streams.noise import BLOCK, GROUP
 
 MARGIN = 1e-9
-WORDS = GROUP // MASK_LANES
-NONE = -np.inf
+NONE, LOWEST = -np.inf, np.float32(np.finfo(np.float32).min)
+ONE = np.uint64(1)
 ZERO = np.int64(0)
 """Numba compiles a function anew for a 0 that is written as such."""
 
@@ -113,46 +112,33 @@ def settle(count, scale, key, best, token, ids, work):
 
 
 @kernel
-def words_that_reach(view, group, stretch, bare, least, reached):
-    """Which scores of a group are at least ``least``: 32 words of bits.  Mask and edits are entered into the bits."""
-    for place in range(WORDS):
-        reached[place] = reach(stretch, place * MASK_LANES, least)
-    if not bare:
-        return
-    first = group * WORDS
-    for place in range(min(WORDS, view.words.size - first) if view.words.size else 0):
-        reached[place] &= np.uint32(view.words[first + place])
-    for place in range(max(0, view.words.size - first) if view.words.size else WORDS, WORDS):
-        reached[place] = 0
-    edit = view.heads[group] if view.heads.size else -1
-    while edit >= 0:
-        i = view.ids[edit] - group * GROUP
-        bit = np.uint32(np.uint32(1) << np.uint32(i & 31))
-        if view.values[edit] >= least:
-            reached[i >> 5] |= bit
-        else:
-            reached[i >> 5] &= ~bit
-        edit = view.following[edit]
+def list_blocks(view, group, minimum, holder, least, count, blocks):
+    """Let those blocks of a group wait that have a score of at least ``least``; return how many wait then.
 
-
-@kernel
-def list_blocks(view, group, minimum, holder, least, count, blocks, reached):
-    """Let those blocks of a group wait that have a score of at least ``least``; return how many wait then."""
-    numbers, minima, holders, low, high, _, _ = blocks
+    What mask and edits take from a block is not asked here, what edits add is.
+    """
+    numbers, minima, holders, _, _, _ = blocks
     stretch, bare = as_it_lies(view, group)
-    words_that_reach(view, group, stretch, bare, least, reached)
-    for place in range(BLOCKS):
-        if reached[2 * place] or reached[2 * place + 1]:
-            numbers[count], minima[count], holders[count] = group * BLOCKS + place, minimum, holder
-            low[count], high[count] = reached[2 * place], reached[2 * place + 1]
+    found = blocks_that_reach(stretch, least)
+    if bare and view.heads.size:
+        edit = view.heads[group]
+        while edit >= 0:
+            if view.values[edit] >= least:
+                found |= ONE << np.uint64(view.ids[edit] % GROUP // BLOCK)
+            edit = np.int64(view.following[edit])
+    while found:
+        block = group * BLOCKS + lowest_bit(found)
+        found &= found - ONE
+        if not bare or entered(view, block, scores_that_reach(stretch, block * BLOCK - group * GROUP, least), least):
+            numbers[count], minima[count], holders[count] = block, minimum, holder
             count += 1
     return count
 
 
 @kernel
-def bound_blocks(count, key, blocks, work):
-    """Work out the smallest noise of the blocks that wait, the ids that have it, and its logarithm less a margin."""
-    numbers, minima, holders, _, _, smallest, floors = blocks
+def bound_blocks(count, best, scale, key, blocks, work):
+    """For the blocks that wait: their smallest noise, the ids that have it, and which score is needed to win there."""
+    numbers, minima, holders, smallest, floors, least = blocks
     bits, spare, counters = work
     words_of(numbers, count, BLOCK_LEVEL, key, bits, spare, counters)
     size = padded(count)
@@ -167,37 +153,35 @@ def bound_blocks(count, key, blocks, work):
             holders[j] = numbers[j] * BLOCK + np.int64(spare[j] % np.uint64(BLOCK))
     for j in range(size):
         floor[j] = log2(own[j]) - MARGIN
+    for j in range(count):
+        least[j] = least_score(best, floor[j], scale)
 
 
 @kernel
 def open_blocks(view, count, listed, cut, scale, key, best, token, room):
     """List the ids of the blocks that wait which may still win, and race them whenever there are enough."""
-    blocks, ids, work, _ = room
-    numbers, _, holders, low, high, smallest, floors = blocks
+    blocks, ids, work = room
+    numbers, _, holders, smallest, _, least = blocks
     listed_ids, scores, bases, holds, _ = ids
-    bound_blocks(count, key, blocks, work)
+    bound_blocks(count, best, scale, key, blocks, work)
     group = np.int64(-1)
     stretch, bare = view.row, False
     for j in range(count):
         if group != numbers[j] // BLOCKS:
             group = numbers[j] // BLOCKS
             stretch, bare = as_it_lies(view, group)
-        if not bare and best > NONE:
-            # What the block's own noise rules out; edits and masks are entered into the bits already.
-            least, start = least_score(best, floors[j], scale), numbers[j] * BLOCK - group * GROUP
-            low[j] &= reach(stretch, start, least)
-            high[j] &= reach(stretch, start + MASK_LANES, least)
-        for half in range(2):
-            bits, first = high[j] if half else low[j], numbers[j] * BLOCK + half * MASK_LANES
-            while bits:
-                i = first + lowest_bit(bits)
-                bits = np.uint32(bits & np.uint32(bits - np.uint32(1)))
-                score = look(view, i) if bare else stretch[i - group * GROUP]
-                bound = np.float64(score) * scale - floors[j]
-                if is_kept(score, i, cut) and not loses(bound, i, best, token):
-                    listed_ids[listed], scores[listed], bases[listed] = i, np.float64(score), smallest[j]
-                    holds[listed] = 1 if i == holders[j] else 0
-                    listed += 1
+        first, needed = numbers[j] * BLOCK, max(cut[0], least[j])
+        bits = scores_that_reach(stretch, first - group * GROUP, needed)
+        if bare:
+            bits = entered(view, numbers[j], bits, needed)
+        while bits:
+            i = first + lowest_bit(bits)
+            bits &= bits - ONE
+            score = look(view, i) if bare else stretch[i - group * GROUP]
+            if is_kept(score, i, cut):
+                listed_ids[listed], scores[listed], bases[listed] = i, np.float64(score), smallest[j]
+                holds[listed] = 1 if i == holders[j] else 0
+                listed += 1
         if listed > WAIT - BLOCK:
             best, token = settle(listed, scale, key, best, token, ids, work)
             listed = ZERO
@@ -208,30 +192,31 @@ def open_blocks(view, count, listed, cut, scale, key, best, token, room):
 
 
 @kernel
-def only_id(blocks):
-    """The one id of the first block that waits, or -1 if it has more: who races alone wins, whatever the noise."""
-    numbers, _, _, low, high, _, _ = blocks
-    bits = np.uint64(high[0]) << np.uint64(MASK_LANES) | np.uint64(low[0])
-    if bits & np.uint64(bits - np.uint64(1)):
+def only_id(view, block, least):
+    """The one id of a block with a score of at least ``least``, or -1 if there are more."""
+    group = block // BLOCKS
+    stretch, bare = as_it_lies(view, group)
+    bits = scores_that_reach(stretch, block * BLOCK - group * GROUP, least)
+    if bare:
+        bits = entered(view, block, bits, least)
+    if bits & (bits - ONE):
         return np.int64(-1)
-    half = 0 if low[0] else 1
-    return np.int64(numbers[0] * BLOCK + half * MASK_LANES + np.int64(lowest_bit(high[0] if half else low[0])))
+    return np.int64(block * BLOCK + lowest_bit(bits))
 
 
 @kernel
 def room_of(numbers):
-    """Arrays for blocks and ids that wait, cut out of one: blocks, ids, words of noise, words of bits."""
+    """Arrays for blocks and ids that wait, cut out of one: blocks, ids, words of noise."""
     whole, words = numbers.view(np.int64), numbers.view(np.uint64)
     blocks = (
         whole[:PENDING],
         numbers[PENDING : 2 * PENDING],
         whole[2 * PENDING : 3 * PENDING],
-        numbers[3 * PENDING : 4 * PENDING].view(np.uint32),
-        numbers[4 * PENDING : 5 * PENDING].view(np.uint32),
-        numbers[5 * PENDING : 6 * PENDING],
-        numbers[6 * PENDING : 7 * PENDING],
+        numbers[3 * PENDING : 4 * PENDING],
+        numbers[4 * PENDING : 5 * PENDING],
+        numbers[5 * PENDING : 6 * PENDING].view(np.float32),
     )
-    at, size = 7 * PENDING, WAIT + STEP
+    at, size = 6 * PENDING, WAIT + STEP
     ids = (
         whole[at : at + size],
         numbers[at + size : at + 2 * size],
@@ -241,8 +226,7 @@ def room_of(numbers):
     )
     at += 5 * size
     counters = numbers[at + 2 * size : at + 4 * size].view(np.uint32)
-    work = words[at : at + size], words[at + size : at + 2 * size], counters
-    return blocks, ids, work, numbers[at + 4 * size :].view(np.uint32)
+    return blocks, ids, (words[at : at + size], words[at + size : at + 2 * size], counters)
 
 
 @kernel
@@ -260,12 +244,13 @@ def race(view, maxima, cut, scale, key, numbers):
         if turn == lead or bounds[group] == NONE or loses(bounds[group], group * GROUP, best, token):
             continue
         least = max(cut[0], least_score(best, floors[group], scale)) if best > NONE else cut[0]
-        waiting = list_blocks(view, group, minima[group], holders[group], least, waiting, room[0], room[3])
+        waiting = list_blocks(view, group, minima[group], holders[group], least, waiting, room[0])
         if waiting >= STEP:
             best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)
             waiting = ZERO
     if token < 0 and waiting == 1 and listed == 0:
-        alone = only_id(room[0])
+        # Who races alone wins, whatever the noise.
+        alone = only_id(view, room[0][0][0], max(cut[0], LOWEST))
         if alone >= 0:
             return alone
     best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)

@@ -75,13 +75,13 @@ def look(view, i):
 
 @kernel
 def part(view, group):
-    """The scores of a group, float32."""
+    """The first id of a group, and its scores, float32."""
     first, stop = group * GROUP, min(group * GROUP + GROUP, width(view))
     if view.state[group] == PLAIN:
-        return view.row[first:stop]
+        return first, view.row[first:stop]
     if view.state[group] == STALE:
         work_out(view, group, first, view.scratch[first:stop])
-    return view.scratch[first:stop]
+    return first, view.scratch[first:stop]
 
 
 @kernel
@@ -93,7 +93,7 @@ def as_it_lies(view, group):
     if view.state[group] == STALE and view.kind == FLOAT32 and view.scale == 0:
         first = group * GROUP
         return view.row[first : min(first + GROUP, view.row.size)], True
-    return part(view, group), False
+    return part(view, group)[1], False
 
 
 @kernel

@@ -1,0 +1,126 @@
+"""Which scores of a stretch are at least a number: as bits, many at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.memory import intrinsic
+from fairdraw.streams.noise import BLOCK, GROUP
+
+LANES, BLOCKS = 16, GROUP // BLOCK
+NOTHING, ONE = np.uint64(0), np.uint64(1)
+
+
+def _at(context: Any, builder: Any, kind: Any, source: Any, start: Any) -> tuple[Any, Any]:
+    """A pointer to vectors of LANES numbers, and their type."""
+    vector = ir.VectorType(context.get_data_type(kind.dtype), LANES)
+    data = context.make_array(kind)(context, builder, source).data
+    return builder.bitcast(builder.gep(data, [start]), vector.as_pointer()), vector
+
+
+def _all(builder: Any, vector: Any, number: Any) -> Any:
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(first, first, order)
+
+
+def _load(builder: Any, at: Any, number: int) -> Any:
+    loaded = builder.load(builder.gep(at, [ir.Constant(ir.IntType(64), number)]))
+    loaded.align = 1
+    return loaded
+
+
+@intrinsic
+def _of_block(context: Any, source: Any, start: Any, least: Any) -> Any:
+    """Which of the BLOCK scores from ``start`` on are at least a number."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at, vector = _at(context, builder, signature.args[0], *arguments[:2])
+        bound, found = _all(builder, vector, arguments[2]), None
+        for number in range(BLOCK // LANES):
+            passed = builder.fcmp_ordered(">=", _load(builder, at, number), bound)
+            bits = builder.zext(builder.bitcast(passed, ir.IntType(LANES)), ir.IntType(64))
+            bits = builder.shl(bits, ir.Constant(ir.IntType(64), LANES * number))
+            found = bits if found is None else builder.or_(found, bits)
+        return found
+
+    return types.uint64(source, types.intp, least), build
+
+
+@intrinsic
+def _of_group(context: Any, source: Any, least: Any) -> Any:
+    """Which of the blocks of a full group have a score that is at least a number."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zero = ir.Constant(ir.IntType(64), 0)
+        at, vector = _at(context, builder, signature.args[0], arguments[0], zero)
+        bound, found = _all(builder, vector, arguments[1]), zero
+        for block in range(BLOCKS):
+            best = None
+            for number in range(BLOCK // LANES):
+                scores = _load(builder, at, block * (BLOCK // LANES) + number)
+                larger = scores if best is None else builder.fcmp_ordered(">", best, scores)
+                best = scores if best is None else builder.select(larger, best, scores)
+            bits = builder.bitcast(builder.fcmp_ordered(">=", best, bound), ir.IntType(LANES))
+            some = builder.zext(builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(LANES), 0)), ir.IntType(64))
+            found = builder.or_(found, builder.shl(some, ir.Constant(ir.IntType(64), block)))
+        return found
+
+    return types.uint64(source, least), build
+
+
+@intrinsic
+def lowest_bit(context: Any, word: Any) -> Any:
+    """Place of the lowest 1 of a word that is not 0."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), build
+
+
+@kernel
+def scores_that_reach(stretch, start, least):
+    """Which of the BLOCK scores from ``start`` on, or of those that are left, are at least a float32: a word of bits."""
+    if start + BLOCK <= stretch.size:
+        return _of_block(stretch, start, least)
+    word = NOTHING
+    for i in range(start, stretch.size):
+        word |= np.uint64(stretch[i] >= least) << np.uint64(i - start)
+    return word
+
+
+@kernel
+def blocks_that_reach(stretch, least):
+    """Which blocks of a group have a score that is at least a float32: a word of bits."""
+    if stretch.size == GROUP:
+        return _of_group(stretch, least)
+    word = NOTHING
+    for start in range(0, stretch.size, BLOCK):
+        some = scores_that_reach(stretch, start, least) != NOTHING
+        word |= np.uint64(some) << np.uint64(start // BLOCK)
+    return word
+
+
+@kernel
+def entered(view, block, word, least):
+    """The bits of a block whose mask and edits had not been entered into its scores, with them."""
+    first = block * BLOCK
+    if view.words.size:
+        for half in range(2):
+            place = 2 * block + half
+            mask = np.uint64(np.uint32(view.words[place])) if place < view.words.size else NOTHING
+            word &= ~(np.uint64(0xFFFFFFFF) << np.uint64(32 * half)) | mask << np.uint64(32 * half)
+    edit = view.heads[first // GROUP] if view.heads.size else np.int64(-1)
+    while edit >= 0:
+        i = view.ids[edit] - first
+        if 0 <= i < BLOCK:
+            bit = ONE << np.uint64(i)
+            word = word | bit if view.values[edit] >= least else word & ~bit
+        edit = np.int64(view.following[edit])
+    return word
