@@ -10,7 +10,9 @@ from fairdraw.streams.noise import BLOCK, GROUP
 STEP = 8
 """A few numbers of noise are worked out this many at a time, in one vector."""
 BLOCKS = GROUP // BLOCK
-WAIT, PENDING = 2 * BLOCK, BLOCKS + STEP
+FULL = 24
+"""So many blocks no longer wait for more."""
+WAIT, PENDING = 2 * BLOCK, BLOCKS + FULL
 """How many ids and how many blocks wait at most until their noise is worked out together."""
 RACING = 6 * PENDING + 9 * (WAIT + STEP)
 """Numbers of 8 bytes that those take; and a race takes RACING_A_GROUP for each group."""

@@ -21,19 +21,33 @@ READ_BY_KERNELS = (
 """The sources whose text or constants a kernel contains."""
 
 
+OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+"""No fast-math, so nothing is reordered and no product is fused into a sum.  A kernel allocates nothing, so it need not
+count references: that would take longer than the draw."""
+
+
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile on first call; no fast-math, so nothing is reordered and no product is fused into a sum.
+    """Compile on first call.
 
     Numba keeps compiled code until the function's own file changes.  A kernel contains functions and constants of
     other files as well, so what it is filed under here is a digest of them all.  Where this Numba files its code in
     another way, or there is no folder to write to, nothing is kept on disk: slower once a process, never stale.
     """
+    return _kept(function, OPTIONS)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """The same for what is always made a part of its callers: a call with a whole view costs more than a few lines."""
+    return _kept(function, OPTIONS | {"forceinline": True})
+
+
+def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     try:
-        compiled = numba.njit(nogil=True, error_model="numpy", _nrt=False, cache=True)(function)
+        compiled = numba.njit(cache=True, **options)(function)
         files: Any = compiled._cache._cache_file  # type: ignore[missing-attribute]
         files._source_stamp = (files._source_stamp, _digest())
     except (RuntimeError, AttributeError):  # no folder to write to; another Numba
-        return numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
+        return numba.njit(**options)(function)
     return compiled
 
 

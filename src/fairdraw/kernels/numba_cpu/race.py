@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairdraw.kernels.arena import BLOCKS, PENDING, STEP, WAIT
-from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.arena import BLOCKS, FULL, PENDING, STEP, WAIT
+from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.noise import (
     BLOCK_LEVEL,
     GROUP_LEVEL,
@@ -34,23 +34,25 @@ from fairdraw.streams.noise import BLOCK, GROUP
 MARGIN = 1e-9
 NONE, LOWEST = -np.inf, np.float32(np.finfo(np.float32).min)
 ONE = np.uint64(1)
+PROMISE = 0.7
+"""Groups whose bound lies this far up from the first arrival known to the highest bound are searched first."""
 ZERO = np.int64(0)
 """Numba compiles a function anew for a 0 that is written as such."""
 
 
-@kernel
+@inlined
 def loses(bound, first, best, token):
     """Whether a bound, of ids from ``first`` on, says that the best so far stays."""
     return bound < best or (bound == best and first > token)
 
 
-@kernel
+@inlined
 def is_kept(score, i, cut):
     """Whether an id lies inside the cut; of a largest score and a first id: whether any of them may."""
     return score > cut[0] or (score == cut[0] and i <= cut[1])
 
 
-@kernel
+@inlined
 def arrivals_of_groups(view, maxima, cut, scale, key, groups, work):
     """Noise and bounds of all groups.
 
@@ -82,7 +84,7 @@ def arrivals_of_groups(view, maxima, cut, scale, key, groups, work):
     return lead, best, token
 
 
-@kernel
+@inlined
 def least_score(best, floor, scale):
     """A score below which an id surely loses, with slack for what rounding does to the quotient."""
     quotient = (best + floor) / scale
@@ -111,7 +113,7 @@ def settle(count, scale, key, best, token, ids, work):
     return best, token
 
 
-@kernel
+@inlined
 def list_blocks(view, group, minimum, holder, least, count, blocks):
     """Let those blocks of a group wait that have a score of at least ``least``; return how many wait then.
 
@@ -135,7 +137,7 @@ def list_blocks(view, group, minimum, holder, least, count, blocks):
     return count
 
 
-@kernel
+@inlined
 def bound_blocks(count, best, scale, key, blocks, work):
     """For the blocks that wait: their smallest noise, the ids that have it, and which score is needed to win there."""
     numbers, minima, holders, smallest, floors, least = blocks
@@ -204,7 +206,7 @@ def only_id(view, block, least):
     return np.int64(block * BLOCK + lowest_bit(bits))
 
 
-@kernel
+@inlined
 def room_of(numbers):
     """Arrays for blocks and ids that wait, cut out of one: blocks, ids, words of noise."""
     whole, words = numbers.view(np.int64), numbers.view(np.uint64)
@@ -239,12 +241,18 @@ def race(view, maxima, cut, scale, key, numbers):
     groups, room = (minima, floors, bounds, holders), room_of(numbers[8 * lanes :])
     lead, best, token = arrivals_of_groups(view, maxima, cut, scale, key, groups, work)
     waiting, listed = ZERO, ZERO
-    for turn in range(-1, maxima.size):
-        group = lead if turn < 0 else turn
-        if turn == lead or bounds[group] == NONE or loses(bounds[group], group * GROUP, best, token):
-            continue
-        least = max(cut[0], least_score(best, floors[group], scale)) if best > NONE else cut[0]
-        waiting = list_blocks(view, group, minima[group], holders[group], least, waiting, room[0])
+    promising = best + PROMISE * (bounds[lead] - best) if best > NONE else NONE
+    for turn in range(2):
+        # Those that promise most come first: what they find spares others.
+        for group in range(maxima.size):
+            bound = bounds[group]
+            if bound == NONE or (bound < promising) != (turn == 1) or loses(bound, group * GROUP, best, token):
+                continue
+            least = max(cut[0], least_score(best, floors[group], scale)) if best > NONE else cut[0]
+            waiting = list_blocks(view, group, minima[group], holders[group], least, waiting, room[0])
+            if waiting >= FULL:
+                best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)
+                waiting = ZERO
         if waiting >= STEP:
             best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)
             waiting = ZERO

@@ -8,7 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.memory import intrinsic
 from fairdraw.streams.noise import BLOCK, GROUP
 
@@ -84,7 +84,7 @@ def lowest_bit(context: Any, word: Any) -> Any:
     return types.int64(types.uint64), build
 
 
-@kernel
+@inlined
 def scores_that_reach(stretch, start, least):
     """Which of the BLOCK scores from ``start`` on, or of those that are left, are at least a float32: a word of bits."""
     if start + BLOCK <= stretch.size:
@@ -95,7 +95,7 @@ def scores_that_reach(stretch, start, least):
     return word
 
 
-@kernel
+@inlined
 def blocks_that_reach(stretch, least):
     """Which blocks of a group have a score that is at least a float32: a word of bits."""
     if stretch.size == GROUP:

@@ -10,7 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.memory import is_allowed, mask_out
 from fairdraw.kernels.numba_cpu.summarise import STALE, widen
 from fairdraw.kernels.slots import BFLOAT16, DIVIDE, FLOAT16, FLOAT32, MULTIPLY
@@ -26,13 +26,13 @@ has the first edit of each group and ``following`` the next one after each edit,
 are what the edits come to."""
 
 
-@kernel
+@inlined
 def width(view):
     """How many ids there are."""
     return max(view.row.size, view.halves.size)
 
 
-@kernel
+@inlined
 def scaled(score, scale, factor):
     """A score after a float32 temperature."""
     if scale == DIVIDE:
@@ -42,13 +42,13 @@ def scaled(score, scale, factor):
     return score
 
 
-@kernel
+@inlined
 def entry(view, i):
     """The score of an id as it came."""
     return view.row[i] if view.kind == FLOAT32 else widen(view.halves[i], view.kind)
 
 
-@kernel
+@inlined
 def unedited(view, i):
     """The score of an id after mask and temperature, without edits."""
     if view.words.size and not is_allowed(view.words, i):
@@ -56,7 +56,7 @@ def unedited(view, i):
     return scaled(entry(view, i), view.scale, view.factor)
 
 
-@kernel
+@inlined
 def look(view, i):
     """The score of one id, without working out its group."""
     group = i // GROUP
@@ -73,7 +73,7 @@ def look(view, i):
     return unedited(view, i)
 
 
-@kernel
+@inlined
 def part(view, group):
     """The first id of a group, and its scores, float32."""
     first, stop = group * GROUP, min(group * GROUP + GROUP, width(view))
@@ -84,7 +84,7 @@ def part(view, group):
     return first, view.scratch[first:stop]
 
 
-@kernel
+@inlined
 def as_it_lies(view, group):
     """The scores of a group to search in, and whether mask and edits have not been entered into them.
 
