@@ -22,11 +22,11 @@ InMemory = tuple[int, int, int, NDArray[np.int64], NDArray[np.int64]]
 class Tally:
     """How often each id was seen: two arrays without gaps, kept up to date in O(1)."""
 
-    __slots__ = ("_counts", "_ids", "_places", "_size", "_where")
+    __slots__ = ("_counts", "_ids", "_places", "size", "where")
 
     def __init__(self, tokens: Iterable[int] = ()) -> None:
         self._places: dict[int, int] = {}
-        self._size = 0
+        self.size = 0
         self._hold(np.empty(16, np.int64), np.empty(16, np.int64))
         for token in tokens:
             self.add(token)
@@ -37,11 +37,11 @@ class Tally:
         if place is not None:
             self._counts[place] += 1
             return
-        if self._size == self._ids.size:
+        if self.size == self._ids.size:
             self._hold(*(np.concatenate([part, part]) for part in (self._ids, self._counts)))
-        self._places[token] = self._size
-        self._ids[self._size], self._counts[self._size] = token, 1
-        self._size += 1
+        self._places[token] = self.size
+        self._ids[self.size], self._counts[self.size] = token, 1
+        self.size += 1
 
     def remove(self, token: int) -> None:
         """Count an id once less; the last one moves into the gap of one that is gone."""
@@ -49,32 +49,26 @@ class Tally:
         self._counts[place] -= 1
         if self._counts[place]:
             return
-        self._size -= 1
-        last = int(self._ids[self._size])
-        self._ids[place], self._counts[place] = last, self._counts[self._size]
+        self.size -= 1
+        last = int(self._ids[self.size])
+        self._ids[place], self._counts[place] = last, self._counts[self.size]
         self._places[last] = place
         del self._places[token]
 
     def arrays(self) -> Counts:
         """Ids and counts, in no order; views that the next change may change."""
-        return self._ids[: self._size], self._counts[: self._size]
-
-    def memory(self) -> InMemory:
-        """Where ids and counts lie."""
-        size = self._size  # before the arrays: another thread may just be putting longer ones in their place
-        ids_at, counts_at, ids, counts = self._where
-        return ids_at, counts_at, size, ids, counts
+        return self._ids[: self.size], self._counts[: self.size]
 
     def copy(self) -> Tally:
         """An independent copy."""
         twin = Tally()
-        twin._places, twin._size = dict(self._places), self._size
+        twin._places, twin.size = dict(self._places), self.size
         twin._hold(self._ids.copy(), self._counts.copy())
         return twin
 
     def _hold(self, ids: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         self._ids, self._counts = ids, counts
-        self._where = address_of(ids), address_of(counts), ids, counts
+        self.where = address_of(ids), address_of(counts), ids, counts
 
 
 class History:
@@ -198,7 +192,10 @@ class History:
 
     def seen_in_memory(self, scope: Scope, window: int | None) -> InMemory:
         """The same for whoever reads memory: in a third of the time, and as long as `seen` says."""
-        return self._tally(scope, window).memory()
+        tally = self._tallies.get((scope, window)) or self._tally(scope, window)
+        size = tally.size  # before the arrays: another thread may just be putting longer ones in their place
+        ids_at, counts_at, ids, counts = tally.where
+        return ids_at, counts_at, size, ids, counts
 
     def counts(self, scope: Scope, window: int | None) -> Counts:
         """The same in ascending order of the ids, the caller's to keep.

@@ -1,5 +1,6 @@
 """No call waits for a compiler: what happens from the first token until a kernel draws."""
 
+import ctypes
 import importlib
 import inspect
 import os
@@ -77,10 +78,13 @@ warming.compile_elsewhere = never
 def test_numpy_draws_as_long_as_loading_takes_and_then_the_kernel_does(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on, asked = threading.Event(), []
 
+    def draws_one(record: int, *others: int) -> None:
+        ctypes.c_int64.from_address(record + 8 * slots.TOKEN).value = 1
+
     def slow_load(mode: str) -> backends.Kernel:
         asked.append(mode)
         assert go_on.wait(30)
-        return lambda calls, *others: calls.__setitem__((0, slots.TOKEN), 1)
+        return draws_one
 
     monkeypatch.setattr(warming, "load", slow_load)
     before = [fd.sample(GREEDY, ROW, seed=0, position=position).token for position in range(50)]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fairdraw as fd
-from fairdraw.kernels import calling, slots
+from fairdraw.kernels import slots
 from fairdraw.kernels.drawing import draw_token
 from fairdraw.kernels.fingerprint import fingerprint_of
 from fairdraw.kernels.shapes import recognise
@@ -18,17 +18,7 @@ masses = pytest.importorskip("fairdraw.kernels.numba_cpu.masses")
 cuts = pytest.importorskip("fairdraw.kernels.numba_cpu.cuts")
 inverse = pytest.importorskip("fairdraw.kernels.numba_cpu.inverse")
 summary = pytest.importorskip("fairdraw.kernels.numba_cpu.summarise")
-arenas = pytest.importorskip("fairdraw.kernels.numba_cpu.arena")
-opening = pytest.importorskip("fairdraw.kernels.numba_cpu.opening")
-
-
-def read(row: np.ndarray) -> tuple[np.ndarray, bool, int]:
-    """Maxima of the groups, whether the row is broken, its fingerprint."""
-    space = calling.Workspace()
-    space.widen(row.size)
-    arena = arenas.arrays_at(space.arena_at, row.size)
-    broken, fingerprint = opening.read(opening.plain_view(row, arena.state), arena)
-    return arena.maxima.copy(), broken, fingerprint
+parts = pytest.importorskip("kernels.parts")
 
 
 @pytest.mark.parametrize("temperature", [0.01, 0.8, 1.0, 37.0])
@@ -67,7 +57,7 @@ def test_maxima_of_groups_are_those_of_numpy(vocab: int, shift: float) -> None:
     row = (np.random.default_rng(vocab).standard_normal(vocab) * 3 + shift).astype(np.float32)
     row[:: 7 if vocab > 7 else 2] = -np.inf
     row[vocab // 2] = -0.0
-    maxima, broken, _ = read(row)
+    maxima, broken, _ = parts.read(row)
     assert not broken
     assert maxima.tolist() == [row[i : i + 1024].max() for i in range(0, vocab, 1024)]
 
@@ -78,7 +68,7 @@ def test_a_nan_of_either_sign_anywhere_makes_the_row_broken(sign: int, place: in
     for bits in (0x7F800001, 0x7FC00000, 0x7FFFFFFF):
         row = np.linspace(-5, 5, 2000).astype(np.float32)
         row.view(np.uint32)[place] = bits | sign << 31
-        assert read(row)[1]
+        assert parts.read(row)[1]
 
 
 def test_codes_ascend_in_the_total_order_and_come_back() -> None:
@@ -94,7 +84,7 @@ def test_codes_ascend_in_the_total_order_and_come_back() -> None:
 def test_the_best_k_are_the_first_of_a_stable_sort(k: int, kind: str) -> None:
     row = np.random.default_rng(k).standard_normal(3000).astype(np.float32)
     row = {"random": row, "rounded": np.round(row), "ascending": np.sort(row), "equal": row * 0 + 1}[kind]
-    found = [cuts.decode(code)[1] for code in cuts.best_codes(opening.plain_view(row), read(row)[0], k)]
+    found = [cuts.decode(code)[1] for code in parts.best_codes(row, k)]
     assert found == np.argsort(-row, kind="stable")[:k].tolist()
 
 
@@ -108,7 +98,7 @@ def test_every_half_widens_exactly() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float16, ml_dtypes.bfloat16])
-@pytest.mark.parametrize("vocab", [1, 31, 1023, 1024, 2500])
+@pytest.mark.parametrize("vocab", [1, 31, 127, 128, 129, 255, 256, 1023, 1024, 1153, 2500])
 def test_a_row_that_is_read_has_the_fingerprint_that_numpy_computes(vocab: int, kind: type) -> None:
     row = np.random.default_rng(vocab).standard_normal(vocab).astype(kind)
     place = {np.float32: slots.FLOAT32, np.float16: slots.FLOAT16}.get(kind, slots.BFLOAT16)
@@ -124,7 +114,7 @@ def test_a_fingerprint_notices_a_changed_entry_a_swap_and_a_sign() -> None:
             other = row.copy()
             other[i] = change
             assert fingerprint_of(other) != first
-    for i, j in ((0, 1), (0, 32), (5, 1029), (1024, 2048)):
+    for i, j in ((0, 1), (0, 16), (3, 67), (127, 255), (5, 1029), (1024, 2048), (0, 4096), (127, 4223)):
         other = row.copy()
         other[[i, j]] = row[[j, i]]
         assert fingerprint_of(other) != first

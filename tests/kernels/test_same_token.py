@@ -9,7 +9,6 @@ import fairdraw as fd
 from fairdraw.context import Context
 from fairdraw.kernels import calling, promise, slots
 from fairdraw.kernels.drawing import draw_many, draw_token, program_of
-from fairdraw.kernels.shapes import Program
 from fairdraw.masses import IntegerMasses
 from fairdraw.readings import drawn_row
 from fairdraw.rows import Row
@@ -17,9 +16,7 @@ from fairdraw.streams.noise import Noise
 from kernels.random_pairs import numpy_token, random_plan, random_row
 
 entries = pytest.importorskip("fairdraw.kernels.numba_cpu.entries")
-kept_of = pytest.importorskip("fairdraw.kernels.numba_cpu.kept")
-arenas = pytest.importorskip("fairdraw.kernels.numba_cpu.arena")
-opening = pytest.importorskip("fairdraw.kernels.numba_cpu.opening")
+parts = pytest.importorskip("kernels.parts")
 
 
 MODES = set(promise.PROMISES) - {"many", "report"}
@@ -120,7 +117,7 @@ def test_a_cut_keeps_the_very_set_of_the_stages() -> None:
         program = program_of(plan)
         if program is None or program.most is not None:
             continue
-        cut = kernel_cut(program, row)
+        cut = parts.cut_of(row, program)
         ids = np.arange(row.size)
         kept = ids[(row > cut[0]) | ((row == cut[0]) & (ids <= cut[1]))]
         assert kept.tolist() == drawn_row(plan.stages, row, Context(), Noise(seed=0, position=0)).kept.tolist(), plan
@@ -128,16 +125,6 @@ def test_a_cut_keeps_the_very_set_of_the_stages() -> None:
         full += kept.size == row.size
     assert min(compared.values()) > 300
     assert full < 2000
-
-
-def kernel_cut(program: Program, row: np.ndarray) -> tuple[float, int]:
-    """The cut that a chain of cuts comes to, whatever its draw."""
-    space = calling.Workspace()
-    space.widen(row.size)
-    arena = arenas.arrays_at(space.arena_at, row.size)
-    view, maxima = opening.plain_view(row, arena.state), arena.maxima
-    opening.read(view, arena)
-    return kept_of.cut_of(view, maxima, program.whole, program.scales, maxima.max())
 
 
 def test_many_draws_are_the_race_of_a_kept_set_with_holes() -> None:

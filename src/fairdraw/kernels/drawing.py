@@ -112,7 +112,7 @@ def draw_token(
         space.memory, 0, address_of(row), width, kind, mask, mask_words,
         program.address, position, sample_index, seed & 0xFFFFFFFF, seed >> 32, room, space.edits_at,
     )  # fmt: skip
-    for at, (ids, extras, count, *_) in finds:
+    for at, (ids, extras, count, _, _) in finds:
         LIST.pack_into(space.memory, at, ids, extras, count)
     kernel(space.at, 1, space.arena_at, space.places_at)
     token, fingerprint, count = RESULT.unpack_from(space.memory, RESULT_AT)
@@ -131,8 +131,12 @@ def list_ids(listing: Sequence[tuple[int, Finder]], history: History, vocab: int
     history, vocab
         What they are asked with.
     """
-    finds = [(at, find(history, vocab)) for at, find in listing]
-    return finds, sum([found[2] for _, found in finds])
+    finds, room = [], 0
+    for at, find in listing:
+        found = find(history, vocab)
+        finds.append((at, found))
+        room += found[2]
+    return finds, room
 
 
 def words_of(mask: object, vocab: int) -> Words:

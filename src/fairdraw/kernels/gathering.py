@@ -194,7 +194,7 @@ def _place_ids(
             fits[row] = False
             continue
         records[row, slots.ROOM] = room
-        for at, (ids, extras, count, *_) in finds:
+        for at, (ids, extras, count, _, _) in finds:
             LIST.pack_into(memory[row], at, ids, extras, count)
         listed.append(finds)
     return listed

@@ -16,7 +16,8 @@ BYTE, WORD, SCORE, WHOLE, NUMBER = np.uint8(0), np.uint32(0), np.float32(0), np.
 
 Arena = namedtuple("Arena", "sums line shown numbers heads maxima state again scratch")
 """``sums`` and ``line`` are for the fingerprint, ``shown`` for a group that a mask hides a part of, ``numbers`` for a
-list of the best or for a race, one after the other; ``heads``, ``maxima``, ``state`` and ``again`` have a number for each group, ``scratch`` one for each id."""
+list of the best or for a race, one after the other; ``heads``, ``maxima``, ``state`` and ``again`` have a number for
+each group, ``scratch`` one for each id."""
 
 
 @kernel

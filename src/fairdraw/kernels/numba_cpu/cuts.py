@@ -11,8 +11,8 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.masses import power
-from fairdraw.kernels.numba_cpu.reach import blocks_that_reach, lowest_bit, scores_that_reach
-from fairdraw.kernels.numba_cpu.view import part, width
+from fairdraw.kernels.numba_cpu.reach import BLOCKS, lowest_bit, search, search_block
+from fairdraw.kernels.numba_cpu.view import look, part, width
 from fairdraw.streams.noise import BLOCK, GROUP
 
 HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -130,21 +130,21 @@ def best_codes(view, maxima, k, numbers):
     for group in range(maxima.size):
         if maxima[group] < least or maxima[group] == NONE or (held and maxima[group] == least):
             continue
-        first, stretch = part(view, group)
-        blocks = blocks_that_reach(stretch, max(least, LOWEST))
+        blocks, stretch, bare = search(view, group, max(least, LOWEST))
         while blocks:
-            start = lowest_bit(blocks) * BLOCK
+            block = group * BLOCKS + lowest_bit(blocks)
             blocks &= blocks - ONE
-            word = scores_that_reach(stretch, start, max(least, LOWEST))
+            word = search_block(view, stretch, bare, block, max(least, LOWEST))
             if count + BLOCK > room:
                 select(codes, count, k)
                 count, held = k, True
                 least = decode(last_code(codes[:k]))[0]
             while word:
-                i = start + lowest_bit(word)
+                i = block * BLOCK + lowest_bit(word)
                 word &= word - ONE
-                if stretch[i] > least or (stretch[i] == least and not held):
-                    codes[count] = code(stretch[i], first + i)
+                score = look(view, i) if bare else stretch[i - group * GROUP]
+                if score > least or (score == least and not held):
+                    codes[count] = code(score, i)
                     count += 1
     if count > k:
         select(codes, count, k)

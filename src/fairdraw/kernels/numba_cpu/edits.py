@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.memory import is_allowed, numbers_at
 from fairdraw.kernels.numba_cpu.summarise import STALE
 from fairdraw.kernels.numba_cpu.view import entry, part, scaled, unedited, width
@@ -33,7 +33,7 @@ REFUSED = -1
 WHOLE_NUMBER = np.int64(0)
 
 
-@kernel
+@inlined
 def edited(code, score, extra, one, two):
     """A score after an edit; ``extra`` is the id's count, or the bits of its bias."""
     if code == REPETITION:
@@ -48,13 +48,13 @@ def edited(code, score, extra, one, two):
     return np.float32(np.float32(score - often) - one)
 
 
-@kernel
+@inlined
 def is_everywhere(code):
     """Whether an edit acts on every id."""
     return MASK <= code <= MULTIPLY
 
 
-@kernel
+@inlined
 def everywhere(view, code, score, i):
     """A score after a mask or a float32 temperature."""
     if code == MASK:

@@ -27,7 +27,7 @@ from fairdraw.kernels.numba_cpu.noise import (
     padded,
     words_of,
 )
-from fairdraw.kernels.numba_cpu.reach import blocks_that_reach, entered, lowest_bit, scores_that_reach
+from fairdraw.kernels.numba_cpu.reach import lowest_bit, search, search_block
 from fairdraw.kernels.numba_cpu.view import as_it_lies, look, width
 from fairdraw.streams.noise import BLOCK, GROUP
 
@@ -115,23 +115,13 @@ def settle(count, scale, key, best, token, ids, work):
 
 @inlined
 def list_blocks(view, group, minimum, holder, least, count, blocks):
-    """Let those blocks of a group wait that have a score of at least ``least``; return how many wait then.
-
-    What mask and edits take from a block is not asked here, what edits add is.
-    """
+    """Let those blocks of a group wait that have a score of at least ``least``; return how many wait then."""
     numbers, minima, holders, _, _, _ = blocks
-    stretch, bare = as_it_lies(view, group)
-    found = blocks_that_reach(stretch, least)
-    if bare and view.heads.size:
-        edit = view.heads[group]
-        while edit >= 0:
-            if view.values[edit] >= least:
-                found |= ONE << np.uint64(view.ids[edit] % GROUP // BLOCK)
-            edit = np.int64(view.following[edit])
+    found, stretch, bare = search(view, group, least)
     while found:
         block = group * BLOCKS + lowest_bit(found)
         found &= found - ONE
-        if not bare or entered(view, block, scores_that_reach(stretch, block * BLOCK - group * GROUP, least), least):
+        if not bare or search_block(view, stretch, bare, block, least):
             numbers[count], minima[count], holders[count] = block, minimum, holder
             count += 1
     return count
@@ -173,9 +163,7 @@ def open_blocks(view, count, listed, cut, scale, key, best, token, room):
             group = numbers[j] // BLOCKS
             stretch, bare = as_it_lies(view, group)
         first, needed = numbers[j] * BLOCK, max(cut[0], least[j])
-        bits = scores_that_reach(stretch, first - group * GROUP, needed)
-        if bare:
-            bits = entered(view, numbers[j], bits, needed)
+        bits = search_block(view, stretch, bare, numbers[j], needed)
         while bits:
             i = first + lowest_bit(bits)
             bits &= bits - ONE
@@ -196,11 +184,8 @@ def open_blocks(view, count, listed, cut, scale, key, best, token, room):
 @kernel
 def only_id(view, block, least):
     """The one id of a block with a score of at least ``least``, or -1 if there are more."""
-    group = block // BLOCKS
-    stretch, bare = as_it_lies(view, group)
-    bits = scores_that_reach(stretch, block * BLOCK - group * GROUP, least)
-    if bare:
-        bits = entered(view, block, bits, least)
+    stretch, bare = as_it_lies(view, block // BLOCKS)
+    bits = search_block(view, stretch, bare, block, least)
     if bits & (bits - ONE):
         return np.int64(-1)
     return np.int64(block * BLOCK + lowest_bit(bits))

@@ -10,10 +10,12 @@ from numba import types
 
 from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.memory import intrinsic
+from fairdraw.kernels.numba_cpu.view import as_it_lies
 from fairdraw.streams.noise import BLOCK, GROUP
 
 LANES, BLOCKS = 16, GROUP // BLOCK
 NOTHING, ONE = np.uint64(0), np.uint64(1)
+HALF_OF_ONES = np.uint64(0xFFFFFFFF)
 
 
 def _at(context: Any, builder: Any, kind: Any, source: Any, start: Any) -> tuple[Any, Any]:
@@ -86,7 +88,7 @@ def lowest_bit(context: Any, word: Any) -> Any:
 
 @inlined
 def scores_that_reach(stretch, start, least):
-    """Which of the BLOCK scores from ``start`` on, or of those that are left, are at least a float32: a word of bits."""
+    """Which of the BLOCK scores from ``start`` on, or of those left, are at least a float32: a word of bits."""
     if start + BLOCK <= stretch.size:
         return _of_block(stretch, start, least)
     word = NOTHING
@@ -115,7 +117,7 @@ def entered(view, block, word, least):
         for half in range(2):
             place = 2 * block + half
             mask = np.uint64(np.uint32(view.words[place])) if place < view.words.size else NOTHING
-            word &= ~(np.uint64(0xFFFFFFFF) << np.uint64(32 * half)) | mask << np.uint64(32 * half)
+            word &= ~(HALF_OF_ONES << np.uint64(32 * half)) | mask << np.uint64(32 * half)
     edit = view.heads[first // GROUP] if view.heads.size else np.int64(-1)
     while edit >= 0:
         i = view.ids[edit] - first
@@ -124,3 +126,27 @@ def entered(view, block, word, least):
             word = word | bit if view.values[edit] >= least else word & ~bit
         edit = np.int64(view.following[edit])
     return word
+
+
+@inlined
+def search(view, group, least):
+    """Which blocks of a group may have a score that is at least ``least``; with what `search_block` needs.
+
+    What mask and edits take from a block is not asked here, what edits add is.
+    """
+    stretch, bare = as_it_lies(view, group)
+    found = blocks_that_reach(stretch, least)
+    if bare and view.heads.size:
+        edit = view.heads[group]
+        while edit >= 0:
+            if view.values[edit] >= least:
+                found |= ONE << np.uint64(view.ids[edit] % GROUP // BLOCK)
+            edit = np.int64(view.following[edit])
+    return found, stretch, bare
+
+
+@inlined
+def search_block(view, stretch, bare, block, least):
+    """Which scores of a block are at least ``least``: a word of bits."""
+    word = scores_that_reach(stretch, block % BLOCKS * BLOCK, least)
+    return entered(view, block, word, least) if bare else word
