@@ -41,6 +41,30 @@ def _cut(row, arena_at, whole, scales, peak):
     return kept.cut_of(view, arrays.maxima, arrays.numbers, whole, scales, peak)
 
 
+@compiled
+def _fill(array, number):
+    for i in range(array.size):
+        array[i] = number
+
+
+@compiled
+def _has(array, number):
+    same = True
+    for i in range(array.size):
+        same = same and array[i] == number
+    return same
+
+
+@compiled
+def hold_apart(arena_at, width):
+    """Whether nine arrays that are filled one after the other still have what they were filled with."""
+    it = arena.arrays_at(arena_at, width)
+    _fill(it.sums, 1), _fill(it.line, 2), _fill(it.shown, 3), _fill(it.numbers, 4), _fill(it.heads, 5)
+    _fill(it.maxima, 6), _fill(it.state, 7), _fill(it.again, 8), _fill(it.scratch, 9)
+    first = _has(it.sums, 1) and _has(it.line, 2) and _has(it.shown, 3) and _has(it.numbers, 4) and _has(it.heads, 5)
+    return first and _has(it.maxima, 6) and _has(it.state, 7) and _has(it.again, 8) and _has(it.scratch, 9)
+
+
 def _space_for(row):
     space = calling.Workspace()
     space.widen(row.size)

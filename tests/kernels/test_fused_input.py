@@ -218,3 +218,14 @@ def test_in_steady_state_nothing_of_the_size_of_the_row_is_allocated(kind: type,
     finally:
         tracemalloc.stop()
     assert peak < vocab // 2  # bytes: two copies of the packed mask, and small things
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf])
+def test_a_broken_entry_is_refused_in_every_type_even_under_a_mask(kind: type, bad: float) -> None:
+    for place in (5, 1500):
+        row = np.linspace(-2, 2, 1600).astype(kind)
+        row[place] = bad
+        for mask in (None, pack(np.arange(1600) != place)):
+            with pytest.raises(fd.LogitsError):
+                fd.sample(fd.Plan.parse("fairdraw:"), row, seed=1, position=0, mask=mask)

@@ -1,20 +1,27 @@
 """The parts of the kernels, each against the plain NumPy text of the same rule."""
 
+import ast
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import fairdraw as fd
-from fairdraw.kernels import slots
+from fairdraw.arrays import address_of
+from fairdraw.kernels import arena, slots
 from fairdraw.kernels.drawing import draw_token
 from fairdraw.kernels.fingerprint import fingerprint_of
 from fairdraw.kernels.shapes import recognise
 from fairdraw.masses import LOG2E, IntegerMasses
 
 noise = pytest.importorskip("fairdraw.kernels.numba_cpu.noise")
+race = pytest.importorskip("fairdraw.kernels.numba_cpu.race")
+compiling = pytest.importorskip("fairdraw.kernels.numba_cpu.compiling")
 entries = pytest.importorskip("fairdraw.kernels.numba_cpu.entries")
 
 masses = pytest.importorskip("fairdraw.kernels.numba_cpu.masses")
+weighing = pytest.importorskip("fairdraw.kernels.numba_cpu.weighing")
 cuts = pytest.importorskip("fairdraw.kernels.numba_cpu.cuts")
 inverse = pytest.importorskip("fairdraw.kernels.numba_cpu.inverse")
 summary = pytest.importorskip("fairdraw.kernels.numba_cpu.summarise")
@@ -29,7 +36,7 @@ def test_masses_are_the_integers_of_the_numpy_masses(temperature: float) -> None
     expected = IntegerMasses(scores=row, scale=scale, peak=row.max())
     single = [int(masses.mass(score, row.max(), np.float32(scale))) for score in row]
     assert single == expected.values.tolist()
-    total, above = masses.mass_and_above(row, np.float32(1.5), row.max(), np.float32(scale))
+    total, above = weighing.mass_and_above(row, np.float32(1.5), row.max(), np.float32(scale))
     assert (int(total), int(above)) == (int(expected.values.sum()), int(expected.values[row > 1.5].sum()))
 
 
@@ -124,6 +131,56 @@ def test_a_fingerprint_notices_a_changed_entry_a_swap_and_a_sign() -> None:
         assert fingerprint_of(signed) != fingerprint_of(other)
     assert fingerprint_of(np.sort(row)) != first
     assert fingerprint_of(np.concatenate([row[1024:2048], row[:1024], row[2048:]])) != first
+
+
+@pytest.mark.parametrize("width", [1, 1024, 8192, 8193, 128256])
+def test_the_arrays_of_an_arena_lie_apart_and_end_with_it(width: int) -> None:
+    size = arena.bytes_for(width)
+    memory = np.full(size + 4096, 255, np.uint8)
+    assert parts.hold_apart(address_of(memory), width)
+    assert memory[size - 4 : size].view(np.float32)[0] == 9
+    assert (memory[size:] == 255).all()
+
+
+def test_what_a_race_needs_fills_its_memory_to_the_last_byte() -> None:
+    numbers = np.zeros(arena.RACING)
+    blocks, ids, (bits, spare, counters) = race.room_of.py_func(numbers)
+    assert {part.nbytes for part in blocks[:5]} == {8 * arena.PENDING}
+    assert {part.nbytes for part in (*ids, bits, spare)} == {8 * (arena.WAIT + arena.STEP)}
+    assert counters.nbytes == 16 * (arena.WAIT + arena.STEP)
+    waiting = (*blocks, *ids, bits, spare, counters)
+    lanes = 16
+    of_groups = np.zeros(arena.RACING_A_GROUP * lanes)
+    groups, work, left = race.split_for_groups.py_func(of_groups, lanes)
+    assert not left.size
+    for array in (*waiting, *groups, *work):
+        array.view(np.uint8)[:] += 1
+    assert (numbers.view(np.uint8) == 1).all()
+    assert (of_groups.view(np.uint8) == 1).all()
+    assert arena.PENDING % arena.STEP == arena.WAIT % arena.STEP == 0
+    assert arena.PENDING <= arena.WAIT + arena.STEP
+
+
+def test_the_score_that_a_winner_needs_is_never_above_that_of_one_who_arrives_then() -> None:
+    rng = np.random.default_rng(12)
+    for _ in range(20_000):
+        score = np.float32(rng.standard_normal() * 10.0 ** rng.uniform(-38, 38))
+        floor = float(np.log2(rng.exponential()) + rng.uniform(-40, 0))
+        scale = float(10.0 ** rng.uniform(-3, 3))
+        assert race.least_score(float(score) * scale - floor, floor, scale) <= score
+
+
+def test_every_source_that_a_kernel_contains_is_in_the_digest_that_it_is_filed_under() -> None:
+    root = Path(fd.__file__).parent
+    listed = {path for pattern in compiling.READ_BY_KERNELS for path in root.glob(pattern)}
+    for path in sorted((root / "kernels" / "numba_cpu").glob("*.py")):
+        for line in ast.walk(ast.parse(path.read_text())):
+            if isinstance(line, ast.ImportFrom) and line.module and line.module.startswith("fairdraw."):
+                base = root.joinpath(*line.module.split(".")[1:])
+                found = [base.with_suffix(".py")] if base.with_suffix(".py").exists() else []
+                found += [base / f"{name.name}.py" for name in line.names if (base / f"{name.name}.py").exists()]
+                assert set(found) <= listed, (path.name, line.module)
+                assert found, line.module
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 40, 64])

@@ -15,8 +15,8 @@ from fairdraw.kernels import arena, slots
 FLOAT32, FLOAT16 = np.dtype(np.float32), np.dtype(np.float16)
 ASKED, LIST, RESULT = struct.Struct(f"={slots.LISTED}q"), struct.Struct(f"={slots.LIST}q"), struct.Struct("=3q")
 """What a call says of itself, which ids an edit names, what comes of it: as `fairdraw.kernels.slots` says."""
-LISTED_AT, RESULT_AT = 8 * slots.LISTED, 8 * slots.TOKEN
-"""Where the last two stand in the record; it begins with what the call says of itself."""
+RESULT_AT = 8 * slots.TOKEN
+"""Where the last stands in the record, which begins with what the call says of itself."""
 
 
 def as_source(logits: object) -> tuple[NDArray[Any], int]:
@@ -25,7 +25,7 @@ def as_source(logits: object) -> tuple[NDArray[Any], int]:
     A row of float32, float16 or bfloat16 without gaps, each entry at a multiple of its size, comes back as it is,
     whether or not it may be written; others are turned into such a row of float32, which may share their memory.
     """
-    if type(logits) is np.ndarray and logits.dtype == FLOAT32:
+    if type(logits) is np.ndarray and logits.dtype is FLOAT32:
         array, kind = logits, slots.FLOAT32  # nearly every row: spares it the question below
     else:
         array, kind = kind_of(logits)
@@ -76,7 +76,10 @@ def widened(source: NDArray[Any], kind: int) -> NDArray[np.float32]:
 
 
 class Workspace:
-    """A call's record and the memory that its kernel works in; one for each call that runs at the same time."""
+    """A call's record and the memory that its kernel works in; one for each call that runs at the same time.
+
+    ``places`` is all zero whenever nobody uses it.  A call that is interrupted does not give its workspace back.
+    """
 
     __slots__ = (
         "arena",
@@ -100,7 +103,7 @@ class Workspace:
         self.make_room(0)
 
     def widen(self, width: int) -> None:
-        """Have memory for a row of this width; what is not used costs nothing, as it is not touched."""
+        """Have new memory, for rows up to this width; what is not used costs nothing, as it is not touched."""
         self.arena, self.places = np.empty(arena.bytes_for(width), np.uint8), np.zeros(width, np.int32)
         self.arena_at, self.places_at = address_of(self.arena), address_of(self.places)
         self.width = width

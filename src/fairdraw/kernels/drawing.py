@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from fairdraw.arrays import address_of, as_mask
 from fairdraw.errors import FairdrawError
 from fairdraw.history import History, InMemory
+from fairdraw.kernels import slots
 from fairdraw.kernels.backends import Kernel, find_kernel
 from fairdraw.kernels.calling import ASKED, LIST, RESULT, RESULT_AT, as_source, give_back, take
 from fairdraw.kernels.operations import Finder
-from fairdraw.kernels.recalling import KEPT_OF_EDIT, Edited, Recall
+from fairdraw.kernels.recalling import Edited, Recall
 from fairdraw.kernels.shapes import Program, recognise
 from fairdraw.masses import Scores
 from fairdraw.packed_masks import Words, as_words, is_packed, pack
@@ -116,7 +117,7 @@ def draw_token(
         LIST.pack_into(space.memory, at, ids, extras, count)
     kernel(space.at, 1, space.arena_at, space.places_at)
     token, fingerprint, count = RESULT.unpack_from(space.memory, RESULT_AT)
-    edited = (bytes(space.edits[: KEPT_OF_EDIT * room]), room, count) if count else None
+    edited = (bytes(space.edits[: slots.EDIT_FOLLOWING * room]), room, count) if count else None
     give_back(space)
     return token, fingerprint, edited
 

@@ -11,7 +11,7 @@ from fairdraw.kernels.slots import ADDRESS, PLAN, SCALES, WHOLE, WIDTH, K
 _ROW, _NUMBERS = np.zeros(1, np.float32), np.concatenate([np.zeros(WHOLE, np.int64), np.ones(SCALES).view(np.int64)])
 _NUMBERS[K] = 1
 _SPACES: dict[str, Workspace] = {}
-"""They stay, because the example has their addresses alone."""
+"""These three stay, because an example has their addresses alone."""
 
 
 def example(mode: str) -> tuple[object, ...]:

@@ -25,7 +25,7 @@ TURN = 4
 SPREAD = 15
 FACTOR = 0x915F77F5
 """What the polynomials are evaluated at, modulo 2^32."""
-STEP = 0x9E3779B97F4A7C15
+WEIGHT = 0x9E3779B97F4A7C15
 """Place number j weighs (2 j + 1) times this, modulo 2^64."""
 
 
@@ -47,6 +47,6 @@ def fingerprint_of(row: NDArray[Any]) -> int:
     digits ^= digits >> SPREAD
     powers = np.ones(pieces, np.uint32)
     np.cumprod(np.full(pieces - 1, FACTOR, np.uint32), dtype=np.uint32, out=powers[1:])
-    values = np.sum(digits * powers[::-1, np.newaxis], axis=0, dtype=np.uint32)
-    total = sum(int(value) * (2 * place + 1) * STEP for place, value in enumerate(values)) % 2**64
+    values = (digits * powers[::-1, np.newaxis]).sum(axis=0, dtype=np.uint32).tolist()
+    total = sum(value * (2 * place + 1) * WEIGHT for place, value in enumerate(values)) % 2**64
     return total - 2**64 if total >= 2**63 else total

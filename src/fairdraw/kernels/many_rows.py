@@ -15,7 +15,7 @@ from fairdraw.draws import Greedy
 from fairdraw.kernels import slots
 from fairdraw.kernels.backends import Kernel, find_kernel
 from fairdraw.kernels.calling import give_back, take
-from fairdraw.kernels.recalling import KEPT_OF_EDIT, Recall, changed
+from fairdraw.kernels.recalling import Recall, changed
 from fairdraw.kernels.shapes import Program
 from fairdraw.kernels.threads import share
 from fairdraw.masses import IntegerMasses
@@ -97,8 +97,9 @@ class Calls:
             return np.array([self._logprob_alone(int(row)) for row in rows])
         before = self.records[rows, slots.FINGERPRINT]
         self.run(kernel, rows, threads)
-        records = self.records[rows]
-        for row in rows[records[:, slots.FINGERPRINT] != before]:
+        others = rows[self.records[rows, slots.FINGERPRINT] != before]
+        self.records[rows, slots.FINGERPRINT] = before  # what the rows were when they were drawn from
+        for row in others:
             raise changed(f"logits row {self.places[row]}")
         return np.array([self._logprob(row) for row in rows])
 
@@ -108,7 +109,11 @@ class Calls:
         program = self.programs[self.numbers[row]]
         words = None if self.words is None else self.words[row]
         first, room = int(record[slots.EDITED]) - address_of(self.edits), int(record[slots.ROOM])
-        edited = (self.edits[first : first + KEPT_OF_EDIT * room], room, int(record[slots.TOUCHED])) if room else None
+        edited = (
+            (self.edits[first : first + slots.EDIT_FOLLOWING * room], room, int(record[slots.TOUCHED]))
+            if room
+            else None
+        )
         source, kind = self.sources[row], int(record[slots.KIND])
         fingerprint = int(record[slots.FINGERPRINT])
         where = f"logits row {self.places[row]}"

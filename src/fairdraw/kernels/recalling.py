@@ -21,15 +21,13 @@ from fairdraw.rows import Row
 from fairdraw.stages import Stage
 
 Edited = tuple[Any, int, int]
-"""What edits came to: bytes, room for how many ids they have, and how many there are: `edited_scores` reads them."""
-KEPT_OF_EDIT = 12
-"""Bytes of an edited id that outlive the call: ids (int64), then scores (float32)."""
+"""What edits came to: bytes as `fairdraw.kernels.slots` says, for how many ids they have room, how many there are."""
 
 
 def edited_scores(edited: Edited) -> tuple[Ids, Scores]:
     """The edited ids and their scores."""
     memory, room, count = edited
-    return np.frombuffer(memory, np.int64, count), np.frombuffer(memory, np.float32, count, 8 * room)
+    return np.frombuffer(memory, np.int64, count), np.frombuffer(memory, np.float32, count, slots.EDIT_SCORES * room)
 
 
 def changed(where: str = "logits") -> LogitsError:

@@ -35,8 +35,10 @@ FLOAT32, FLOAT16, BFLOAT16 = range(3)
 """A call: the row, its mask and the plan's numbers in memory; what the noise depends on; how many ids its edits name
 at most, and the memory for what those come to, in which each takes EDIT bytes.  From LISTED on, LIST numbers for each
 edit: the ids that it names in memory, what belongs to each, and how many they are."""
-EDIT, LIST = 16, 3
-"""Bytes of an edited id: ROOM ids (int64), then their scores (float32), then room for the kernel's own (int32)."""
+LIST = 3
+EDIT_SCORES, EDIT_FOLLOWING, EDIT = 8, 12, 16
+"""Of ROOM edited ids: the ids (int64); from byte EDIT_SCORES * ROOM on their scores (float32); from EDIT_FOLLOWING *
+ROOM on the kernel's own numbers (int32), which do not outlive the call; EDIT bytes each."""
 TOKEN = LISTED + LIST * MOST_OPERATIONS
 FINGERPRINT, TOUCHED = TOKEN + 1, TOKEN + 2
 """What comes of it: the token or -1, the fingerprint of the row as it was read, how many ids the edits touched."""

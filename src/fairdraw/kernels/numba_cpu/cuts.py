@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.arena import BLOCKS
+from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.masses import power
-from fairdraw.kernels.numba_cpu.reach import BLOCKS, lowest_bit, search, search_block
+from fairdraw.kernels.numba_cpu.reach import lowest_bit, search, search_block
 from fairdraw.kernels.numba_cpu.view import look, part, width
 from fairdraw.streams.noise import BLOCK, GROUP
 
@@ -22,6 +23,8 @@ SIGN, MAGNITUDE = np.int32(31), np.int32(0x7FFFFFFF)
 LOWEST = np.float32(-np.finfo(np.float32).max)
 NEAR = 64
 """Floats to either side of a guess."""
+EVERYTHING = NONE, np.int64(-1)
+"""The cut that keeps all above -inf: no id is up to -1."""
 SHORT = 24
 """A stretch this short is sorted by insertion."""
 
@@ -49,6 +52,12 @@ def code(score, i):
 def decode(number):
     """Score and id of a code."""
     return score_of(np.int32(np.uint32(number >> HALF)) ^ MAGNITUDE), np.int64(number & LOW_WORD)
+
+
+@inlined
+def is_kept(score, i, cut):
+    """Whether an id lies inside the cut; of a largest score and a first id: whether any of them may."""
+    return score > cut[0] or (score == cut[0] and i <= cut[1])
 
 
 @kernel

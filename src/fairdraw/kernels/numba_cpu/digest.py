@@ -49,16 +49,16 @@ def _piece(builder: Any, at: Any, first: Any, extremes: Any, sums: Any) -> tuple
 
 
 @intrinsic
-def digest(context: Any, bits: Any, start: Any, pieces: Any, sums: Any) -> Any:
-    """Largest and smallest entry of some pieces, at least one, and the largest one without sign; ``sums`` goes on."""
+def digest(context: Any, bits: Any, pieces: Any, sums: Any) -> Any:
+    """Largest and smallest entry of the first pieces, at least one, and the largest without sign; ``sums`` goes on."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        bits, start, pieces, sums = arguments
+        bits, pieces, sums = arguments
         element = context.get_data_type(signature.args[0].dtype)
         vector = ir.VectorType(element, 32 * LINE // element.width)
         data = context.make_array(signature.args[0])(context, builder, bits).data
-        at = builder.bitcast(builder.gep(data, [start]), vector.as_pointer())
-        kept = context.make_array(signature.args[3])(context, builder, sums).data
+        at = builder.bitcast(data, vector.as_pointer())
+        kept = context.make_array(signature.args[2])(context, builder, sums).data
         kept = builder.bitcast(kept, LINE_OF_WORDS.as_pointer())
         before = builder.load(kept)
         opening = builder.load(at)
@@ -83,4 +83,4 @@ def digest(context: Any, bits: Any, start: Any, pieces: Any, sums: Any) -> Any:
         found = [_reduced(builder, name, one) for name, one in zip(("smax", "smin", "umax"), reached, strict=True)]
         return context.make_tuple(builder, signature.return_type, found)
 
-    return types.UniTuple(bits.dtype, 3)(bits, types.intp, types.intp, sums), build
+    return types.UniTuple(bits.dtype, 3)(bits, types.intp, sums), build

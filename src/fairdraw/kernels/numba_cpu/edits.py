@@ -66,7 +66,8 @@ def everywhere(view, code, score, i):
 def edit(view, call, whole, scales, places):
     """Work out the edited ids, ``view.ids``, and their values; return how many they are, or REFUSED.
 
-    ``places`` has a zero for each id of the row, and has so again at the end.
+    Ids are >= 0, and no edit names one twice: there is room for as many as are listed.  ``places`` has a zero for each
+    id of the row, and has so again at the end, also of what is refused: the next call writes where it points.
     """
     count, good, size = 0, True, width(view)
     several = 0
@@ -113,7 +114,7 @@ def edit(view, call, whole, scales, places):
 
 
 @kernel
-def settle(view, count, maxima, again):
+def enter(view, count, maxima, again):
     """Enter the edits into the view, and correct the maxima of their groups.
 
     A group's maximum stands unless an edited id held it; only then is the group read again.

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.arena import arrays_at
 from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.cuts import EVERYTHING
 from fairdraw.kernels.numba_cpu.inverse import walk
 from fairdraw.kernels.numba_cpu.kept import cut_min_p, cut_of, cut_top_k, report, rule_of
 from fairdraw.kernels.numba_cpu.masses import NOTHING
@@ -34,7 +35,6 @@ from fairdraw.streams.noise import Purpose
 __all__ = ["greedy", "inverse_cdf", "many", "min_p", "report", "temperature", "top_k", "top_p"]
 BAD = -1
 NONE = np.float32(-np.inf)
-EVERYTHING = NONE, np.int64(-1)
 TARGET, INVERSE_CDF = int(Purpose.TARGET) << 24, int(Purpose.INVERSE_CDF) << 24
 
 

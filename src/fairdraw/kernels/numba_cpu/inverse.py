@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.cuts import is_kept
 from fairdraw.kernels.numba_cpu.masses import NOTHING, mass
 from fairdraw.kernels.numba_cpu.noise import SINGLE_LEVEL, words
 from fairdraw.kernels.numba_cpu.view import part
+from fairdraw.kernels.numba_cpu.weighing import mass_of_group
 
 HALF, LOW_WORD = np.uint64(32), np.uint64(0xFFFFFFFF)
 ONE = np.uint64(1)
@@ -27,16 +29,6 @@ def point(bits, total):
 
 
 @kernel
-def mass_of_group(stretch, first, cut, peak, scale):
-    """Mass of a group's ids inside a cut."""
-    total = NOTHING
-    for i in range(stretch.size):
-        kept = stretch[i] > cut[0] or (stretch[i] == cut[0] and first + i <= cut[1])
-        total += mass(stretch[i], peak, scale) if kept else NOTHING
-    return total
-
-
-@kernel
 def walk(view, maxima, cut, peak, scale, key, numbers):
     """Return the id in which the uniform falls.  ``numbers`` is memory to work in."""
     masses, total = numbers.view(np.uint64), NOTHING
@@ -53,7 +45,7 @@ def walk(view, maxima, cut, peak, scale, key, numbers):
             continue
         first, stretch = part(view, group)
         for i in range(stretch.size):
-            if stretch[i] > cut[0] or (stretch[i] == cut[0] and first + i <= cut[1]):
+            if is_kept(stretch[i], first + i, cut):
                 weight = mass(stretch[i], peak, scale)
                 if left < weight:
                     return np.int64(first + i)

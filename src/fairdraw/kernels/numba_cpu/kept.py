@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
-from fairdraw.kernels.numba_cpu.cuts import best_codes, count_tied, decode, last_code, lowest_of_min_p, shorter, sort
-from fairdraw.kernels.numba_cpu.inverse import mass_of_group
+from fairdraw.kernels.numba_cpu.cuts import (
+    EVERYTHING,
+    best_codes,
+    count_tied,
+    decode,
+    is_kept,
+    last_code,
+    lowest_of_min_p,
+    shorter,
+    sort,
+)
 from fairdraw.kernels.numba_cpu.masses import NOTHING, mass, threshold
 from fairdraw.kernels.numba_cpu.nucleus import cut_listed, cut_top_p, total_mass
 from fairdraw.kernels.numba_cpu.opening import open_call
 from fairdraw.kernels.numba_cpu.view import look, part, width
+from fairdraw.kernels.numba_cpu.weighing import mass_of_group
 from fairdraw.kernels.slots import (
     ALL_TIES_OF_K,
     ALL_TIES_OF_P,
@@ -36,14 +46,13 @@ from fairdraw.kernels.slots import (
 )
 
 NONE, ZERO = np.float32(-np.inf), np.float32(0)
-NOWHERE = np.int64(-1)
 
 
 @kernel
 def cut_min_p(view, whole, scales, peak):
     """The cut of min-p; nothing is cut if the plan has none."""
     if not whole[MIN_P_ON]:
-        return NONE, NOWHERE
+        return EVERYTHING
     scale = np.float32(scales[MIN_P_SCALE])
     return lowest_of_min_p(peak, scale, whole[LEAST], whole[MIN_P_STRICT]), width(view) - 1
 
@@ -59,14 +68,13 @@ def cut_top_k(view, maxima, numbers, whole, scales, peak):
     """The cut of top-k, with min-p and with a top-p whose mass is read off the list of the best k."""
     codes = numbers.view(np.uint64)[: best_codes(view, maxima, whole[K], numbers)]
     score, last = decode(last_code(codes))
-    everything = NONE, NOWHERE
-    by_k = (score, width(view) - 1 if whole[ALL_TIES_OF_K] else last) if codes.size == whole[K] else everything
+    by_k = (score, width(view) - 1 if whole[ALL_TIES_OF_K] else last) if codes.size == whole[K] else EVERYTHING
     by_min_p = cut_min_p(view, whole, scales, peak)
     cut = shorter(by_k, by_min_p)
     if whole[TOP_P_ON]:
         sort(codes, 0, codes.size)
         rule = rule_of(whole, scales)
-        region = by_min_p if whole[MIN_P_IN_TOTAL] else everything
+        region = by_min_p if whole[MIN_P_IN_TOTAL] else EVERYTHING
         if whole[TOP_K_IN_TOTAL]:
             total = mass_of_best(view, maxima, codes, shorter(by_k, region), peak, rule[0])
         else:
@@ -82,7 +90,7 @@ def mass_of_best(view, maxima, codes, cut, peak, scale):
     worst, _ = decode(codes[codes.size - 1])
     for j in range(codes.size):
         score, i = decode(codes[j])
-        if score > cut[0] or (score == cut[0] and i <= cut[1]):
+        if is_kept(score, i, cut):
             total += mass(score, peak, scale)
             tied += 1 if score == worst else 0
     if cut[0] == worst and cut[1] == width(view) - 1:
@@ -109,8 +117,7 @@ def count_inside(stretch, first, cut):
     """How many ids of a group a cut keeps; -inf is never kept."""
     count = 0
     for i in range(stretch.size):
-        inside = stretch[i] > cut[0] or (stretch[i] == cut[0] and first + i <= cut[1])
-        count += 1 if inside and stretch[i] > NONE else 0
+        count += 1 if is_kept(stretch[i], first + i, cut) and stretch[i] > NONE else 0
     return count
 
 
@@ -129,13 +136,13 @@ def report(calls_at, calls, arena_at, places_at):
         if not it.usable or call[TOKEN] < 0:
             continue
         cut, scale = cut_of(view, maxima, it.numbers, it.whole, it.scales, peak), np.float32(it.scales[RACE_SCALE])
-        score, everything = look(view, call[TOKEN]), (NONE, NOWHERE)
+        score = look(view, call[TOKEN])
         count, kept, full, rank = 0, NOTHING, NOTHING, 1
         for group in range(maxima.size):
             if maxima[group] == NONE:
                 continue
             begin, stretch = part(view, group)
-            full += mass_of_group(stretch, begin, everything, peak, scale)
+            full += mass_of_group(stretch, begin, EVERYTHING, peak, scale)
             if maxima[group] >= cut[0]:
                 count += count_inside(stretch, begin, cut)
                 kept += mass_of_group(stretch, begin, cut, peak, scale)

@@ -1,4 +1,4 @@
-"""The integer masses of `fairdraw.masses`, and their sums over a stretch of a row."""
+"""The integer masses of `fairdraw.masses`, one at a time, and the threshold of a share."""
 
 from __future__ import annotations
 
@@ -38,37 +38,6 @@ def mass(score, peak, scale):
     value = value * f + P0
     mantissa = np.uint64(np.uint32(np.int32(value * MANTISSA)))
     return (mantissa << SHIFT) >> np.uint64(np.uint32(-np.int32(whole)))
-
-
-@kernel
-def mass_from(stretch, least, peak, scale):
-    """Mass of the scores >= least."""
-    total = NOTHING
-    for i in range(stretch.size):
-        weight = mass(stretch[i], peak, scale)
-        total += weight if stretch[i] >= least else NOTHING
-    return total
-
-
-@kernel
-def mass_above(stretch, score, peak, scale):
-    """Mass of the scores > score."""
-    total = NOTHING
-    for i in range(stretch.size):
-        weight = mass(stretch[i], peak, scale)
-        total += weight if stretch[i] > score else NOTHING
-    return total
-
-
-@kernel
-def mass_and_above(stretch, score, peak, scale):
-    """Mass of all scores, and of those > score."""
-    total, above = NOTHING, NOTHING
-    for i in range(stretch.size):
-        weight = mass(stretch[i], peak, scale)
-        total += weight
-        above += weight if stretch[i] > score else NOTHING
-    return total, above
 
 
 @kernel

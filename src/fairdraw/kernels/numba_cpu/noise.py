@@ -1,4 +1,4 @@
-"""The keyed noise of `fairdraw.streams.noise`, one number at a time: the same operations in the same order."""
+"""The keyed noise of `fairdraw.streams.noise`, the same operations in the same order: one number at a time, or many."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def make_key(position, sample_index, low_key, high_key, tag):
 
 @kernel
 def exponential(token, key):
-    """Noise of one id, from the top: the definition; the race computes many at a time."""
+    """Noise of one id, from the top: for tests alone, as the race computes many at a time."""
     bits, spare = words(np.uint64(token // GROUP), GROUP_LEVEL, key)
     minimum, holder = excess(bits) * IN_GROUP, token // GROUP * GROUP + np.int64(spare) % GROUP
     if holder // BLOCK != token // BLOCK:

@@ -10,8 +10,9 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.cuts import count_tied, decode, nth_tied, order_key, score_of, shorter
-from fairdraw.kernels.numba_cpu.masses import LIGHTEST, NOTHING, mass, mass_above, mass_and_above, mass_from, threshold
+from fairdraw.kernels.numba_cpu.masses import LIGHTEST, NOTHING, mass, threshold
 from fairdraw.kernels.numba_cpu.view import look, part, width
+from fairdraw.kernels.numba_cpu.weighing import mass_and_above, mass_from
 
 
 @kernel
@@ -30,7 +31,7 @@ def total_above(view, maxima, score, peak, scale):
     above = NOTHING
     for group in range(maxima.size):
         if maxima[group] > score:
-            above += mass_above(part(view, group)[1], score, peak, scale)
+            above += mass_and_above(part(view, group)[1], score, peak, scale)[1]
     return above
 
 

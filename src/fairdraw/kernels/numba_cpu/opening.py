@@ -8,7 +8,7 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.arena import arrays_at
 from fairdraw.kernels.numba_cpu.compiling import kernel
-from fairdraw.kernels.numba_cpu.edits import REFUSED, edit, settle
+from fairdraw.kernels.numba_cpu.edits import REFUSED, edit, enter
 from fairdraw.kernels.numba_cpu.memory import numbers_at
 from fairdraw.kernels.numba_cpu.summarise import (
     HIDDEN,
@@ -27,6 +27,8 @@ from fairdraw.kernels.slots import (
     CALL,
     CODES,
     DIVIDE,
+    EDIT_FOLLOWING,
+    EDIT_SCORES,
     EDITED,
     FINGERPRINT,
     FLOAT16,
@@ -48,8 +50,9 @@ NONE, LARGEST = np.float32(-np.inf), np.float32(np.inf)
 SCORE, SHORT, MASK_WORD, WHOLE_NUMBER, NUMBER = np.float32(0), np.int16(0), np.int32(0), np.int64(0), np.float64(0)
 
 Opened = namedtuple("Opened", "call whole scales row maxima numbers peak usable")
-"""The call's record, its plan's numbers, a view of its row, the maxima of the row's groups, memory for a race, the best
-score, and whether a token can be drawn."""
+"""The call's record, its plan's numbers, a view of its row (Numba forbids the name), the maxima of the row's groups,
+the best score, and whether a token can be drawn.  ``numbers`` is memory for a list of the best, for masses of groups or
+for a race, one after the other: each overwrites what was there."""
 
 
 @kernel
@@ -87,8 +90,8 @@ def view_of(call, whole, scales, arena):
     heads[:] = -1
     row = numbers_at(call[ADDRESS], size if kind == FLOAT32 else 0, SCORE)
     halves = numbers_at(call[ADDRESS], 0 if kind == FLOAT32 else size, SHORT)
-    ids, values = numbers_at(edited, room, WHOLE_NUMBER), numbers_at(edited + 8 * room, room, SCORE)
-    following = numbers_at(edited + 12 * room, room, MASK_WORD)
+    ids, values = numbers_at(edited, room, WHOLE_NUMBER), numbers_at(edited + EDIT_SCORES * room, room, SCORE)
+    following = numbers_at(edited + EDIT_FOLLOWING * room, room, MASK_WORD)
     return View(row, halves, kind, words, scale, factor, arena.state, arena.scratch, heads, following, ids, values)
 
 
@@ -96,11 +99,11 @@ def view_of(call, whole, scales, arena):
 def read(view, arena):
     """Read the row once: fill the maxima of its groups, without edits; return what `read_bits` does."""
     if view.kind == FLOAT32:
-        bits, far = view.row.view(np.int32), view.row.view(np.uint32)
-        return read_bits(bits, far, FLOAT32, INFINITY, HIDDEN, view.words, arena)
-    bits, far = view.halves, view.halves.view(np.uint16)
+        bits, unsigned = view.row.view(np.int32), view.row.view(np.uint32)
+        return read_bits(bits, unsigned, FLOAT32, INFINITY, HIDDEN, view.words, arena)
+    bits, unsigned = view.halves, view.halves.view(np.uint16)
     infinity, hidden = (INFINITY_16, HIDDEN_16) if view.kind == FLOAT16 else (INFINITY_B16, HIDDEN_B16)
-    return read_bits(bits, far, view.kind, infinity, hidden, view.words, arena)
+    return read_bits(bits, unsigned, view.kind, infinity, hidden, view.words, arena)
 
 
 @kernel
@@ -122,7 +125,7 @@ def open_call(calls_at, number, arena_at, places_at):
         broken = count == REFUSED
         if not broken:
             call[TOUCHED] = count
-            settle(view, count, maxima, arena.again)
+            enter(view, count, maxima, arena.again)
     peak = NONE
     for group in range(maxima.size):
         peak = max(peak, maxima[group])

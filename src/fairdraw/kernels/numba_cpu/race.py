@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairdraw.kernels.arena import BLOCKS, FULL, PENDING, STEP, WAIT
+from fairdraw.kernels.arena import BLOCKS, OPEN_FROM, PENDING, RACING_A_GROUP, STEP, WAIT
 from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
+from fairdraw.kernels.numba_cpu.cuts import is_kept
 from fairdraw.kernels.numba_cpu.noise import (
     BLOCK_LEVEL,
     GROUP_LEVEL,
@@ -44,12 +45,6 @@ ZERO = np.int64(0)
 def loses(bound, first, best, token):
     """Whether a bound, of ids from ``first`` on, says that the best so far stays."""
     return bound < best or (bound == best and first > token)
-
-
-@inlined
-def is_kept(score, i, cut):
-    """Whether an id lies inside the cut; of a largest score and a first id: whether any of them may."""
-    return score > cut[0] or (score == cut[0] and i <= cut[1])
 
 
 @inlined
@@ -193,7 +188,12 @@ def only_id(view, block, least):
 
 @inlined
 def room_of(numbers):
-    """Arrays for blocks and ids that wait, cut out of one: blocks, ids, words of noise."""
+    """Arrays for what waits, cut out of one.
+
+    Of a block: its number; smallest noise of its group; who has it, later who has the block's; smallest noise of the
+    block; logarithm of that, less a margin; the score needed.  Of an id: its number; score; smallest noise of its
+    block; whether it has that; its own noise.  Words of noise: bits, spare bits, counters.
+    """
     whole, words = numbers.view(np.int64), numbers.view(np.uint64)
     blocks = (
         whole[:PENDING],
@@ -216,14 +216,27 @@ def room_of(numbers):
     return blocks, ids, (words[at : at + size], words[at + size : at + 2 * size], counters)
 
 
+@inlined
+def split_for_groups(numbers, lanes):
+    """Arrays with a number for each group, cut out of one: of the groups, words of noise; and what is left."""
+    whole, words = numbers.view(np.int64), numbers.view(np.uint64)
+    groups = (
+        numbers[:lanes],
+        numbers[lanes : 2 * lanes],
+        numbers[2 * lanes : 3 * lanes],
+        whole[3 * lanes : 4 * lanes],
+    )
+    counters = numbers[6 * lanes : RACING_A_GROUP * lanes].view(np.uint32)
+    work = words[4 * lanes : 5 * lanes], words[5 * lanes : 6 * lanes], counters
+    return groups, work, numbers[RACING_A_GROUP * lanes :]
+
+
 @kernel
 def race(view, maxima, cut, scale, key, numbers):
     """Return the id that arrives first inside the cut; the row has a kept id.  ``numbers`` is memory to work in."""
-    lanes = padded(maxima.size)
-    minima, floors, bounds = numbers[:lanes], numbers[lanes : 2 * lanes], numbers[2 * lanes : 3 * lanes]
-    holders, words = numbers[3 * lanes : 4 * lanes].view(np.int64), numbers.view(np.uint64)
-    work = words[4 * lanes : 5 * lanes], words[5 * lanes : 6 * lanes], numbers[6 * lanes : 8 * lanes].view(np.uint32)
-    groups, room = (minima, floors, bounds, holders), room_of(numbers[8 * lanes :])
+    groups, work, left = split_for_groups(numbers, padded(maxima.size))
+    minima, floors, bounds, holders = groups
+    room = room_of(left)
     lead, best, token = arrivals_of_groups(view, maxima, cut, scale, key, groups, work)
     waiting, listed = ZERO, ZERO
     promising = best + PROMISE * (bounds[lead] - best) if best > NONE else NONE
@@ -235,7 +248,7 @@ def race(view, maxima, cut, scale, key, numbers):
                 continue
             least = max(cut[0], least_score(best, floors[group], scale)) if best > NONE else cut[0]
             waiting = list_blocks(view, group, minima[group], holders[group], least, waiting, room[0])
-            if waiting >= FULL:
+            if waiting >= OPEN_FROM:
                 best, token, listed = open_blocks(view, waiting, listed, cut, scale, key, best, token, room)
                 waiting = ZERO
         if waiting >= STEP:

@@ -8,12 +8,13 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
+from fairdraw.kernels.arena import BLOCKS
 from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.memory import intrinsic
 from fairdraw.kernels.numba_cpu.view import as_it_lies
 from fairdraw.streams.noise import BLOCK, GROUP
 
-LANES, BLOCKS = 16, GROUP // BLOCK
+LANES = 16
 NOTHING, ONE = np.uint64(0), np.uint64(1)
 HALF_OF_ONES = np.uint64(0xFFFFFFFF)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairdraw.kernels.fingerprint import FACTOR, LINE, PIECE, SPREAD, STEP, TURN
+from fairdraw.kernels.fingerprint import FACTOR, LINE, PIECE, SPREAD, TURN, WEIGHT
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.digest import digest
 from fairdraw.kernels.numba_cpu.memory import all_or_none, mask_out
@@ -25,7 +25,7 @@ HIDDEN, HIDDEN_16, HIDDEN_B16 = np.int32(0x7F800000 - 2**31), np.int16(0x7C00 - 
 """Bits of -inf."""
 SIGN_OF = (2**31, 2**15, 2**15)
 SUBNORMAL, STEP_OF_SUBNORMALS, REBIAS = np.int32(0x400), np.float32(2.0**-24), np.float32(2.0**112)
-FACTOR_WORD, NO_WORD, STEP_WORD = np.uint32(FACTOR), np.uint32(0), np.uint64(STEP)
+FACTOR_WORD, NO_WORD, WEIGHT_WORD = np.uint32(FACTOR), np.uint32(0), np.uint64(WEIGHT)
 
 
 @kernel
@@ -51,9 +51,9 @@ def float_of(bits, kind):
 
 @kernel
 def extremes(bits, unsigned):
-    """Largest and smallest bits as signed numbers, and the largest as unsigned ones, in an int64."""
+    """Largest and smallest bits as signed numbers, and the largest as unsigned ones, of the type of ``unsigned``."""
     to_unsigned = unsigned.dtype.type
-    high, low, far = bits[0], bits[0], unsigned[0]
+    high, low, far = bits[0], bits[0], to_unsigned(bits[0])
     for i in range(bits.size):
         high, low = max(high, bits[i]), min(low, bits[i])
         far = max(far, to_unsigned(bits[i]))
@@ -78,7 +78,7 @@ def fingerprint_of(sums):
     """The fingerprint that the sums of a whole row come to."""
     total = np.uint64(0)
     for j in range(LINE):
-        total += np.uint64(sums[j]) * np.uint64(np.uint64(2 * j + 1) * STEP_WORD)
+        total += np.uint64(sums[j]) * np.uint64(np.uint64(2 * j + 1) * WEIGHT_WORD)
     return np.int64(total)
 
 
@@ -89,7 +89,7 @@ def read_short_group(bits, unsigned, arena):
     pieces = bits.size // entries
     behind = pieces * entries
     if pieces:
-        digest(bits, 0, pieces, arena.sums)
+        digest(bits, pieces, arena.sums)
     if behind < bits.size:
         last_piece(bits[behind:].view(np.int16), arena.line, arena.sums)
     return extremes(bits, unsigned)
@@ -124,7 +124,7 @@ def read_bits(bits, unsigned, kind, infinity, hidden, words, arena):
         stretch = bits[group * GROUP : min(group * GROUP + GROUP, bits.size)]
         if group < full:
             # How much that is, is known when this is compiled: it takes half the time.
-            high, low, largest = digest(stretch, 0, GROUP * bits.itemsize // PIECE, arena.sums)
+            high, low, largest = digest(stretch, GROUP * bits.itemsize // PIECE, arena.sums)
             far = np.int64(unsigned.dtype.type(largest))
         else:
             high, low, far = read_short_group(stretch, unsigned, arena)

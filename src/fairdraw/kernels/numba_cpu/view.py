@@ -1,7 +1,9 @@
 """A row as kernels see it: after its mask, its edits and its float32 temperature, group by group.
 
 A group that nothing touches is read where it lies.  Another is worked out when it is first asked for, in scratch
-memory: so a draw that opens few groups changes few of them, and nothing is ever copied whole.
+memory: so a draw that opens few groups changes few of them, and nothing is ever copied whole.  A float32 row without
+a float32 temperature is not even worked out for a search: that reads it as it lies, and enters mask and edits into the
+bits that it finds (`as_it_lies`, and `entered` in `reach`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ PLAIN, READY = np.uint8(0), np.uint8(2)
 View = namedtuple("View", "row halves kind words scale factor state scratch heads following ids values")
 """``row`` is float32, or empty where ``halves`` has a half type's bits.  ``scale`` is DIVIDE, MULTIPLY or 0.  ``heads``
 has the first edit of each group and ``following`` the next one after each edit, -1 at the end; ``ids`` and ``values``
-are what the edits come to."""
+are what the edits come to.  ``words`` are the mask's, none without one, and ``factor`` is the temperature.  ``state``
+is PLAIN, STALE or READY for each group; ``scratch`` has the scores of READY groups, and what is left over elsewhere."""
 
 
 @inlined
