@@ -206,7 +206,7 @@ def _pairs(positions: NDArray[np.uint64], sample_indices: NDArray[np.uint64]) ->
     except ValueError:
         came, domain = f"{sample_indices.size} of them", f"one, or one for each of the {positions.size} positions"
         raise ParameterError("sample_indices", came, domain) from None
-    return [np.atleast_1d(numbers) for numbers in pairs]
+    return [np.array(numbers, ndmin=1) for numbers in pairs]
 
 
 def _counters(name: str, numbers: ArrayLike) -> NDArray[np.uint64]:

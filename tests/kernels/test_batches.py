@@ -197,3 +197,20 @@ assert draw() == before
     environment = os.environ | {backends.VARIABLE: "numba"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("penalty", ["frequency_penalty=0.7", "repetition_penalty=1.3", "presence_penalty=0.4"])
+def test_logprobs_are_those_of_the_draw_when_histories_have_grown_since(penalty: str) -> None:
+    rows = np.random.default_rng(5).standard_normal((3, 300)).astype(np.float32)
+    plan = fd.Plan.parse(f"fairdraw: temperature=0.8 top_k=50 {penalty}")
+    histories = [fd.History(prompt=[7], output=[4, 9][: 1 + number]) for number in range(3)]
+    expected = [
+        fd.sample(plan, row, seed=1, position=0, history=history) for row, history in zip(rows, histories, strict=True)
+    ]
+    logprobs, ranks = [drawn.logprob for drawn in expected], [drawn.rank for drawn in expected]
+    batch = fd.sample_batch(plan, rows, seeds=1, positions=0, histories=histories)
+    for history in histories:
+        for token in (4, 4, 11, 250):
+            history.append(token)
+    assert batch.logprobs.tolist() == logprobs
+    assert [batch.find_drawn(number).rank for number in range(3)] == ranks

@@ -159,6 +159,27 @@ def test_a_process_may_end_at_any_moment_of_loading(tmp_path: Path, wait: float)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
+@pytest.mark.parametrize("moment", [0.05, 0.4])
+def test_a_child_forked_while_a_thread_loads_here_and_now_draws_as_well(moment: float) -> None:
+    code = f"""
+loader = threading.Thread(target=draw)
+loader.start()
+time.sleep({moment})
+child = os.fork()
+if child == 0:
+    os._exit(0 if draw() == draw() else 1)
+end = time.monotonic() + 90
+while (done := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < end:
+    time.sleep(0.01)
+if done[0] == 0:
+    os.kill(child, 9)
+assert done == (child, 0), done
+loader.join()
+"""
+    run(code, FAIRDRAW_BACKEND="numba")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 def test_a_forked_child_draws_and_can_import_numba_whenever_it_was_forked() -> None:
     code = """
 [draw() for _ in range(6)]

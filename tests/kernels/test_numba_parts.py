@@ -192,3 +192,35 @@ def test_a_few_words_at_a_time_are_those_of_one_at_a_time(count: int) -> None:
     noise.words_of(ids, count, noise.LEAF_LEVEL, key, bits, spare, work)
     single = [noise.words(np.uint64(i), noise.LEAF_LEVEL, key) for i in ids[:count]]
     assert [(int(b), int(s)) for b, s in single] == [(int(b), int(s)) for b, s in zip(bits[:count], spare[:count])]  # noqa: B905
+
+
+def test_a_fingerprint_notices_what_moves_between_places_lines_and_halves() -> None:
+    short = np.zeros(32000, np.float16)
+    first = set()
+    for place in range(512):
+        short[place] = 9
+        first.add(fingerprint_of(short))
+        short[place] = 0
+    assert len(first) == 512
+    corners = [np.float32(row) for row in ([2, 0, 0, 2], [0, 2, 2, 0], [2, 2, 0, 0], [0, 0, 2, 2], [2, 0, 2, 0])]
+    assert len({fingerprint_of(row) for row in corners}) == len(corners)
+
+
+@pytest.mark.parametrize(("kind", "vocab"), [(np.float32, 8), (np.float32, 16), (np.float32, 32000), (np.float16, 999)])
+def test_a_fingerprint_notices_signs_and_orders_in_ten_thousand_rows(kind: type, vocab: int) -> None:
+    """The chance that one escapes is about 1e-5 in all."""
+    rng = np.random.default_rng(vocab)
+    for step in (1, 2, 4, 16):
+        row = rng.standard_normal(vocab).astype(kind)
+        flipped, seen = row.copy(), fingerprint_of(row)
+        flipped[::step] *= -1
+        assert fingerprint_of(flipped) != seen
+        flipped = row.copy()
+        flipped[: 4 * step : step] *= -1
+        assert fingerprint_of(flipped) != seen
+    ones = (rng.random(vocab) < 0.2).astype(kind)
+    seen = {ones.tobytes(): fingerprint_of(ones)}
+    for _ in range(min(10_000, 2**vocab)) if vocab < 1000 else range(200):
+        other = rng.permutation(ones)
+        seen[other.tobytes()] = fingerprint_of(other)
+    assert len(set(seen.values())) == len(seen)

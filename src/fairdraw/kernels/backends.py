@@ -95,15 +95,22 @@ def prepare(mode: str) -> None:
     Processes that start together do not all compile: one does, and the others wait and load.
     """
     try:
-        warming = importlib.import_module("fairdraw.kernels.warming")
-        with contextlib.suppress(UnavailableError, OSError):  # nowhere to keep it: compiled for this process alone
-            warming.warm(mode)
-        kernel = getattr(importlib.import_module("fairdraw.kernels.numba_cpu.entries"), mode)
-        kernel(*example(mode))
+        # A fork meanwhile waits: its child would find locks that nobody will ever open.
+        with pacing.in_pieces():
+            kernel = _here_and_now(mode)
     except Exception as problem:  # whatever Numba and LLVM raise: the library works without them
         _PROBLEMS.append(_said(problem))
         return
     _READY[mode] = kernel
+
+
+def _here_and_now(mode: str) -> Kernel:
+    warming = importlib.import_module("fairdraw.kernels.warming")
+    with contextlib.suppress(UnavailableError, OSError):  # nowhere to keep it: compiled for this process alone
+        warming.warm(mode)
+    kernel: Kernel = getattr(importlib.import_module("fairdraw.kernels.numba_cpu.entries"), mode)
+    kernel(*example(mode))
+    return kernel
 
 
 def _count(mode: str, tokens: int) -> None:

@@ -194,7 +194,10 @@ def _place_ids(
             fits[row] = False
             continue
         records[row, slots.ROOM] = room
-        for at, (ids, extras, count, _, _) in finds:
-            LIST.pack_into(memory[row], at, ids, extras, count)
-        listed.append(finds)
+        for at, (_, _, count, ids, extras) in finds:
+            # Copies: logprobs may be asked for when the history has grown.
+            pair = np.stack([ids[:count], extras[:count]])
+            begin = address_of(pair) if count else 0
+            LIST.pack_into(memory[row], at, begin, begin + 8 * count, count)
+            listed.append(pair)
     return listed

@@ -22,6 +22,8 @@ PIECE, REST = 0.002, 0.02
 """Seconds of work without a rest, where there is a choice, and of a rest."""
 RECENT = 0.25
 """Seconds after a draw in which the next one is expected."""
+LONGEST_WAIT = 60
+"""Seconds that a fork waits for the loading."""
 _LAST_DRAW = [-1.0e9]
 _LOADING = threading.RLock()
 """Held while modules are half imported: a child forked then could never import them."""
@@ -72,10 +74,13 @@ def in_pieces() -> Generator[Callable[[], None]]:
 
 
 def before_fork() -> None:
-    """Wait until no module is half imported; a second at most, as the loading now takes no rest."""
+    """Wait until no module is half imported, and no kernel half compiled.
+
+    A second at most, as the loading now takes no rest; where this process compiles itself, as long as a mode takes.
+    """
     thread = threading.get_ident()
     _FORKING[thread] = False
-    _FORKING[thread] = _LOADING.acquire(timeout=10)
+    _FORKING[thread] = _LOADING.acquire(timeout=LONGEST_WAIT)
 
 
 def after_fork_in_parent() -> None:

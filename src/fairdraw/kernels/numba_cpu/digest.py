@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from fairdraw.kernels.fingerprint import FACTOR, LINE, LINES, SPREAD, TURN
+from fairdraw.kernels.fingerprint import FACTOR, FIRST_TURN, LINE, LINES, MIX, SPREAD, SPREAD_AGAIN, TURN
 from fairdraw.kernels.numba_cpu.memory import intrinsic
 
 WORD, SIZE = ir.IntType(32), ir.IntType(64)
@@ -40,11 +40,11 @@ def _piece(builder: Any, at: Any, first: Any, extremes: Any, sums: Any) -> tuple
         low = builder.select(builder.icmp_signed("<", low, line), low, line)
         far = builder.select(builder.icmp_unsigned(">", far, line), far, line)
         words = builder.bitcast(line, LINE_OF_WORDS)
-        if number:
-            left, right = _all(TURN * number), _all(32 - TURN * number)
-            words = builder.or_(builder.shl(words, left), builder.lshr(words, right))
+        turn = FIRST_TURN + TURN * number
+        words = builder.or_(builder.shl(words, _all(turn)), builder.lshr(words, _all(32 - turn)))
         total = words if total is None else builder.add(total, words)
-    total = builder.xor(total, builder.lshr(total, _all(SPREAD)))
+    total = builder.mul(builder.xor(total, builder.lshr(total, _all(SPREAD))), _all(MIX))
+    total = builder.xor(total, builder.lshr(total, _all(SPREAD_AGAIN)))
     return (high, low, far), builder.add(builder.mul(sums, _all(FACTOR)), total)
 
 

@@ -66,7 +66,7 @@ def everywhere(view, code, score, i):
 def edit(view, call, whole, scales, places):
     """Work out the edited ids, ``view.ids``, and their values; return how many they are, or REFUSED.
 
-    Ids are >= 0, and no edit names one twice: there is room for as many as are listed.  ``places`` has a zero for each
+    No edit names an id twice: there is room for as many as are listed.  ``places`` has a zero for each
     id of the row, and has so again at the end, also of what is refused: the next call writes where it points.
     """
     count, good, size = 0, True, width(view)
@@ -90,8 +90,8 @@ def edit(view, call, whole, scales, places):
         ids, extras = numbers_at(at, listed, WHOLE_NUMBER), numbers_at(extras_at, listed, WHOLE_NUMBER)
         for k in range(listed):
             i = ids[k]
-            if i >= size:
-                good = good and whole[CODES + turn] >= IGNORES_UNKNOWN
+            if not 0 <= i < size:
+                good = good and i >= 0 and whole[CODES + turn] >= IGNORES_UNKNOWN
                 continue
             # One edit names no id twice; only several need to know which ids they share.
             j = np.int64(places[i]) - 1 if several > 1 else -1

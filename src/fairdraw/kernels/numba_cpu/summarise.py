@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairdraw.kernels.fingerprint import FACTOR, LINE, PIECE, SPREAD, TURN, WEIGHT
+from fairdraw.kernels.fingerprint import FACTOR, FIRST_TURN, LINE, MIX, PIECE, SPREAD, SPREAD_AGAIN, TURN
+from fairdraw.kernels.fingerprint import WEIGHTS as WHOLE_WEIGHTS
 from fairdraw.kernels.numba_cpu.compiling import kernel
 from fairdraw.kernels.numba_cpu.digest import digest
 from fairdraw.kernels.numba_cpu.memory import all_or_none, mask_out
@@ -25,7 +26,8 @@ HIDDEN, HIDDEN_16, HIDDEN_B16 = np.int32(0x7F800000 - 2**31), np.int16(0x7C00 - 
 """Bits of -inf."""
 SIGN_OF = (2**31, 2**15, 2**15)
 SUBNORMAL, STEP_OF_SUBNORMALS, REBIAS = np.int32(0x400), np.float32(2.0**-24), np.float32(2.0**112)
-FACTOR_WORD, NO_WORD, WEIGHT_WORD = np.uint32(FACTOR), np.uint32(0), np.uint64(WEIGHT)
+FACTOR_WORD, MIX_WORD, NO_WORD = np.uint32(FACTOR), np.uint32(MIX), np.uint32(0)
+WEIGHTS = tuple(np.uint64(weight) for weight in WHOLE_WEIGHTS)
 
 
 @kernel
@@ -66,11 +68,12 @@ def last_piece(shorts, line, sums):
     line[:] = NO_WORD
     for i in range(shorts.size):
         word = np.uint32(np.uint32(np.uint16(shorts[i])) << np.uint32(16 * (i & 1)))
-        turn = np.uint32(TURN * (i // (2 * LINE)))
-        turned = np.uint32(word << turn) | np.uint32(word >> np.uint32(32 - turn)) if turn else word
+        turn = np.uint32(FIRST_TURN + TURN * (i // (2 * LINE)))
+        turned = np.uint32(word << turn) | np.uint32(word >> np.uint32(32 - turn))
         line[i // 2 % LINE] += np.uint32(turned)
     for j in range(LINE):
-        sums[j] = np.uint32(sums[j] * FACTOR_WORD) + (line[j] ^ np.uint32(line[j] >> np.uint32(SPREAD)))
+        mixed = np.uint32(np.uint32(line[j] ^ np.uint32(line[j] >> np.uint32(SPREAD))) * MIX_WORD)
+        sums[j] = np.uint32(sums[j] * FACTOR_WORD) + (mixed ^ np.uint32(mixed >> np.uint32(SPREAD_AGAIN)))
 
 
 @kernel
@@ -78,7 +81,7 @@ def fingerprint_of(sums):
     """The fingerprint that the sums of a whole row come to."""
     total = np.uint64(0)
     for j in range(LINE):
-        total += np.uint64(sums[j]) * np.uint64(np.uint64(2 * j + 1) * WEIGHT_WORD)
+        total += np.uint64(sums[j]) * np.uint64(WEIGHTS[j])
     return np.int64(total)
 
 
