@@ -2,7 +2,7 @@
 
 A draw does not copy the row: what is asked of its result later is worked out from the caller's own memory, after a
 look whether that has changed.  The row's bytes, with zeros behind them, are words of 32 bits in lines of 16, and
-8 lines make a piece.  A piece comes to one line: its lines added up, each rotated by an amount of its own, and then
+16 lines make a piece.  A piece comes to one line: its lines added up, each rotated by an amount of its own, and then
 mixed, so that a sign alone is spread.  These are the digits of 16 polynomials, one for each place in a line, and the
 fingerprint weighs the 16 values.  All that is a few instructions for 64 bytes, beside those of a maximum.  It guards
 against a buffer that was filled again, sorted or edited, by accident: a change of one word never escapes, and another
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LINE, LINES = 16, 8
+LINE, LINES = 16, 16
 """Words of 32 bits to a line, and lines to a piece."""
 PIECE = 4 * LINE * LINES
 """Bytes of a piece."""
-FIRST_TURN, TURN = 1, 3
+FIRST_TURN, TURN = 1, 1
 """Line number n of a piece is rotated left by FIRST_TURN + n TURN bits; no two amounts differ by 16, which would lay
 one half of a word over the other."""
 MIX, SPREAD, SPREAD_AGAIN = 0x85EBCA6B, 16, 13

@@ -31,11 +31,10 @@ def _all(builder: Any, number: Any) -> Any:
 
 
 def _masses(builder: Any, scores: Any, peak: Any, scale: Any) -> Any:
-    """The integer masses of 16 scores."""
-    lightest, zero, rounder = (_all(builder, number) for number in (LIGHTEST, 0.0, ROUNDER))
+    """The integer masses of 16 scores, none of which is above the peak: so no exponent is above 0."""
+    lightest, rounder = (_all(builder, number) for number in (LIGHTEST, ROUNDER))
     t = builder.fmul(builder.fsub(scores, peak), scale)
     t = builder.select(builder.fcmp_ordered(">", t, lightest), t, lightest)
-    t = builder.select(builder.fcmp_ordered("<", t, zero), t, zero)
     whole = builder.fsub(builder.fadd(t, rounder), rounder)
     fraction = builder.fsub(t, whole)
     value = _all(builder, EXP2[-1])
