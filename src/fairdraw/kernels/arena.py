@@ -40,7 +40,7 @@ def bytes_for(width: int) -> int:
 
     Examples
     --------
-    >>> bytes_for(128256)
-    1563832
+    >>> bytes_for(8192) - bytes_for(8191)
+    12
     """
     return 4 * SUMS + SHOWN + 8 * RACING + A_GROUP * padded_groups(width) + AN_ID * width

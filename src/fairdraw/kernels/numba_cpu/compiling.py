@@ -21,7 +21,7 @@ READ_BY_KERNELS = (
 """The sources whose text or constants a kernel contains."""
 
 
-OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 """No fast-math, so nothing is reordered and no product is fused into a sum.  A kernel allocates nothing, so it need not
 count references: that would take longer than the draw."""
 
@@ -33,22 +33,22 @@ def kernel(function: Callable[..., Any]) -> Any:
     other files as well, so what it is filed under here is a digest of them all.  Where this Numba files its code in
     another way, or there is no folder to write to, nothing is kept on disk: slower once a process, never stale.
     """
-    return _kept(function, OPTIONS)
-
-
-def inlined(function: Callable[..., Any]) -> Any:
-    """The same for what is always made a part of its callers: a call with a whole view costs more than a few lines."""
-    return _kept(function, OPTIONS | {"forceinline": True})
-
-
-def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(cache=True, **OPTIONS)(function)
         files: Any = compiled._cache._cache_file  # type: ignore[missing-attribute]
         files._source_stamp = (files._source_stamp, _digest())
     except (RuntimeError, AttributeError):  # no folder to write to; another Numba
-        return numba.njit(**options)(function)
+        return numba.njit(**OPTIONS)(function)
     return compiled
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Make a function a part of its callers, before anything is compiled.
+
+    For what is short, because a call with a whole view costs more than a few lines do, and for what has one caller:
+    what is not compiled by itself as well is there sooner.
+    """
+    return numba.njit(inline="always", **OPTIONS)(function)
 
 
 @cache

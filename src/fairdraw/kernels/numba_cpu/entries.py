@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairdraw.kernels.numba_cpu.arena import arrays_at
-from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.cuts import EVERYTHING
 from fairdraw.kernels.numba_cpu.inverse import walk
 from fairdraw.kernels.numba_cpu.kept import cut_min_p, cut_of, cut_top_k, report, rule_of
@@ -38,7 +38,7 @@ NONE = np.float32(-np.inf)
 TARGET, INVERSE_CDF = int(Purpose.TARGET) << 24, int(Purpose.INVERSE_CDF) << 24
 
 
-@kernel
+@inlined
 def key_of(call, tag):
     """What the noise of a call depends on."""
     return make_key(call[POSITION], call[SAMPLE_INDEX], call[LOW_SEED], call[HIGH_SEED], tag)
@@ -64,7 +64,7 @@ def greedy(calls_at, calls, arena_at, places_at):
         it.call[TOKEN] = first_best(it.row, it.maxima, it.peak) if it.usable else BAD
 
 
-@kernel
+@inlined
 def raced(it, cut):
     """The first arrival inside a cut."""
     return race(it.row, it.maxima, cut, it.scales[RACE_SCALE], key_of(it.call, TARGET), it.numbers)
@@ -96,7 +96,7 @@ def top_k(calls_at, calls, arena_at, places_at):
         )
 
 
-@kernel
+@inlined
 def first_inside(it):
     """The first arrival that lies in the nucleus.
 

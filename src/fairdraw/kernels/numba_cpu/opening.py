@@ -7,7 +7,7 @@ from collections import namedtuple
 import numpy as np
 
 from fairdraw.kernels.numba_cpu.arena import arrays_at
-from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.edits import REFUSED, edit, enter
 from fairdraw.kernels.numba_cpu.memory import numbers_at
 from fairdraw.kernels.numba_cpu.summarise import (
@@ -55,7 +55,7 @@ the best score, and whether a token can be drawn.  ``numbers`` is memory for a l
 for a race, one after the other: each overwrites what was there."""
 
 
-@kernel
+@inlined
 def temperature_of(whole, scales):
     """The float32 temperature among a plan's edits: how it is applied, and its number; 0 without one."""
     for turn in range(whole[OPERATIONS]):
@@ -73,13 +73,13 @@ def plain_view(row, state):
     return View(row, short, FLOAT32, word, 0, np.float32(1), state, nothing, none, word, none, nothing)
 
 
-@kernel
+@inlined
 def plan_of(call):
     """The whole numbers of a call's plan, and its scales."""
     return numbers_at(call[PLAN], WHOLE, WHOLE_NUMBER), numbers_at(call[PLAN] + 8 * WHOLE, SCALES, NUMBER)
 
 
-@kernel
+@inlined
 def view_of(call, whole, scales, arena):
     """The view that a call describes, before it is read."""
     size, kind, room, edited = call[WIDTH], call[KIND], call[ROOM], call[EDITED]
@@ -95,7 +95,7 @@ def view_of(call, whole, scales, arena):
     return View(row, halves, kind, words, scale, factor, arena.state, arena.scratch, heads, following, ids, values)
 
 
-@kernel
+@inlined
 def read(view, arena):
     """Read the row once: fill the maxima of its groups, without edits; return what `read_bits` does."""
     if view.kind == FLOAT32:
@@ -106,7 +106,7 @@ def read(view, arena):
     return read_bits(bits, unsigned, view.kind, infinity, hidden, view.words, arena)
 
 
-@kernel
+@inlined
 def open_call(calls_at, number, arena_at, places_at):
     """A call of those that lie in memory one after the other, ready to draw from; see `Opened`."""
     call = numbers_at(calls_at + 8 * CALL * number, CALL, WHOLE_NUMBER)
