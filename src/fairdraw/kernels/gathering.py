@@ -88,8 +88,10 @@ _NONE: Any = program_of(Plan.of())
 """Stands for a plan without a program; no row of it is drawn here."""
 
 
-def _column(values: object, count: int, most: int) -> NDArray[np.uint64] | None:
-    """One number a row; None if one of them is no whole number in 0..most."""
+def _column(values: object, count: int, most: int) -> NDArray[np.uint64] | np.uint64 | None:
+    """One number a row, or one for all; None if one of them is no whole number in 0..most."""
+    if type(values) is int:
+        return np.uint64(values) if 0 <= values <= most else None
     if isinstance(values, list | tuple | range):
         if not all(type(value) is int and 0 <= value <= most for value in values):
             return None

@@ -22,7 +22,7 @@ from fairdraw.masses import IntegerMasses
 from fairdraw.packed_masks import Words
 from fairdraw.plan import Plan
 
-ENTRIES_A_THREAD = 2**18
+ENTRIES_A_THREAD = 2**20
 """Logits that are worth a thread of their own."""
 
 
