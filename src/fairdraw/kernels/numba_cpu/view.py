@@ -19,6 +19,8 @@ from fairdraw.kernels.slots import BFLOAT16, DIVIDE, FLOAT16, FLOAT32, MULTIPLY
 from fairdraw.streams.noise import GROUP
 
 NONE = np.float32(-np.inf)
+FEW = 4
+"""Edits to a group, on average."""
 PLAIN, READY = np.uint8(0), np.uint8(2)
 """Of a group: read where it lies; in the scratch memory; or STALE."""
 
@@ -91,9 +93,11 @@ def part(view, group):
 def as_it_lies(view, group):
     """The scores of a group to search in, and whether mask and edits have not been entered into them.
 
-    That spares a float32 row the working out; whoever searches enters them into what is found.
+    That spares a float32 row the working out; whoever searches enters them into what is found.  Many edits are sooner
+    entered once.
     """
-    if view.state[group] == STALE and view.kind == FLOAT32 and view.scale == 0:
+    bare = view.kind == FLOAT32 and view.scale == 0 and view.ids.size <= FEW * view.state.size
+    if bare and view.state[group] == STALE:
         first = group * GROUP
         return view.row[first : min(first + GROUP, view.row.size)], True
     return part(view, group)[1], False
