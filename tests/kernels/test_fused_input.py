@@ -229,3 +229,22 @@ def test_a_broken_entry_is_refused_in_every_type_even_under_a_mask(kind: type, b
         for mask in (None, pack(np.arange(1600) != place)):
             with pytest.raises(fd.LogitsError):
                 fd.sample(fd.Plan.parse("fairdraw:"), row, seed=1, position=0, mask=mask)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("different", [70, 90, 3000])
+def test_few_and_many_edited_ids_say_the_same(monkeypatch: pytest.MonkeyPatch, kind: type, different: int) -> None:
+    """20 groups: up to 80 ids are entered one by one, more at once."""
+    rng = np.random.default_rng(different)
+    row = (rng.standard_normal(20_000) * 3).astype(kind)
+    ids = rng.choice(20_000, different, replace=False)
+    ids[:20] = np.argsort(-row.astype(np.float32))[:20]  # those that hold their groups' maxima
+    history = fd.History(prompt=ids.tolist(), output=ids[: different // 2].tolist())
+    mask = rng.random(20_000) < 0.7
+    for text in ("temperature=0", "temperature=0.9", "top_k=300", "top_p=0.8", "min_p=0.1"):
+        plan = fd.Plan.parse(f"fairdraw: {text} repetition_penalty=1.4 frequency_penalty=0.3")
+        for position in range(4):
+            kernels, numpy = both(monkeypatch, plan, row, seed=3, position=position, history=history, mask=mask)
+            assert kernels[0] == numpy[0]
+            assert kernels[1].logprob == numpy[1].logprob
+            assert kernels[1].support.tolist() == numpy[1].support.tolist()

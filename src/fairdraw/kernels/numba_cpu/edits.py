@@ -10,12 +10,13 @@ import numpy as np
 
 from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.memory import is_allowed, numbers_at
-from fairdraw.kernels.numba_cpu.summarise import STALE
-from fairdraw.kernels.numba_cpu.view import entry, part, scaled, unedited, width
+from fairdraw.kernels.numba_cpu.summarise import STALE, extremes, float_of
+from fairdraw.kernels.numba_cpu.view import FEW, entry, part, scaled, unedited, width
 from fairdraw.kernels.slots import (
     AMOUNTS,
     BIAS,
     CODES,
+    FLOAT32,
     FORBID,
     IGNORES_UNKNOWN,
     LIST,
@@ -114,11 +115,33 @@ def edit(view, call, whole, scales, places):
 
 
 @kernel
+def largest(stretch):
+    """The largest score of a stretch, on the bits (see `summarise`); 0.0 for -0.0."""
+    high, low, _ = extremes(stretch.view(np.int32), stretch.view(np.uint32))
+    return float_of(high if high >= 0 else low, FLOAT32)
+
+
+@kernel
+def enter_many(view, count, maxima):
+    """Work out every group, enter the edits into the scores, and take all maxima anew."""
+    for group in range(maxima.size):
+        view.state[group] = STALE
+        part(view, group)
+    for j in range(count):
+        view.scratch[view.ids[j]] = view.values[j]
+    for group in range(maxima.size):
+        maxima[group] = largest(part(view, group)[1])
+
+
+@kernel
 def enter(view, count, maxima, again):
     """Enter the edits into the view, and correct the maxima of their groups.
 
     A group's maximum stands unless an edited id held it; only then is the group read again.
     """
+    if count > FEW * maxima.size:
+        enter_many(view, count, maxima)
+        return
     again[:] = 0
     for j in range(count):
         group = view.ids[j] // GROUP
@@ -128,10 +151,6 @@ def enter(view, count, maxima, again):
     for j in range(count):
         group = view.ids[j] // GROUP
         if again[group]:
-            _, stretch = part(view, group)
-            best = NONE
-            for i in range(stretch.size):
-                best = max(best, stretch[i])
-            maxima[group], again[group] = best + ZERO, 0
+            maxima[group], again[group] = largest(part(view, group)[1]), 0
         elif view.values[j] > maxima[group]:
             maxima[group] = view.values[j] + ZERO

@@ -20,7 +20,7 @@ from fairdraw.streams.noise import GROUP
 
 NONE = np.float32(-np.inf)
 FEW = 4
-"""Edits to a group, on average."""
+"""So many edits to a group, on average, are entered where they are asked for; more are entered at once."""
 PLAIN, READY = np.uint8(0), np.uint8(2)
 """Of a group: read where it lies; in the scratch memory; or STALE."""
 
@@ -93,11 +93,9 @@ def part(view, group):
 def as_it_lies(view, group):
     """The scores of a group to search in, and whether mask and edits have not been entered into them.
 
-    That spares a float32 row the working out; whoever searches enters them into what is found.  Many edits are sooner
-    entered once.
+    That spares a float32 row the working out; whoever searches enters them into what is found.
     """
-    bare = view.kind == FLOAT32 and view.scale == 0 and view.ids.size <= FEW * view.state.size
-    if bare and view.state[group] == STALE:
+    if view.state[group] == STALE and view.kind == FLOAT32 and view.scale == 0:
         first = group * GROUP
         return view.row[first : min(first + GROUP, view.row.size)], True
     return part(view, group)[1], False
