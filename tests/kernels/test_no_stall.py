@@ -158,6 +158,14 @@ def test_a_process_may_end_at_any_moment_of_loading(tmp_path: Path, wait: float)
     assert time.monotonic() - begun < 60
 
 
+def test_while_something_is_loaded_the_interpreters_lock_changes_hands_sooner() -> None:
+    with pacing._LOADING:  # no thread of another test loads now
+        before = sys.getswitchinterval()
+        with pacing.in_pieces(), pacing.in_pieces():
+            assert sys.getswitchinterval() <= 0.0002
+        assert sys.getswitchinterval() == before
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
 @pytest.mark.parametrize("moment", [0.05, 0.4])
 def test_a_child_forked_while_a_thread_loads_here_and_now_draws_as_well(moment: float) -> None:
