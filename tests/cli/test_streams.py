@@ -72,7 +72,7 @@ def test_a_reader_who_leaves_is_no_error_to_read_about(tmp_path, unbuffered):
         assert not any(word in err for word in (b"Traceback", b"Broken", b"Exception"))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM or SIGINT to send")
 def test_ctrl_c_exits_with_130_in_silence(tmp_path):
     command = subprocess.Popen(
         [sys.executable, "-m", "fairdraw.cli", *COMPARE, "--draws", "4000000000"],

@@ -166,7 +166,7 @@ def test_while_something_is_loaded_the_interpreters_lock_changes_hands_sooner() 
         assert sys.getswitchinterval() == before
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.parametrize("moment", [0.05, 0.4])
 def test_a_child_forked_while_a_thread_loads_here_and_now_draws_as_well(moment: float) -> None:
     code = f"""
@@ -187,7 +187,7 @@ loader.join()
     run(code, FAIRDRAW_BACKEND="numba")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_draws_and_can_import_numba_whenever_it_was_forked() -> None:
     code = """
 [draw() for _ in range(6)]
@@ -241,7 +241,7 @@ def test_loading_rests_between_modules_only_while_somebody_draws(monkeypatch: py
     assert sys.meta_path == finders
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM or SIGINT to send")
 def test_one_process_compiles_into_a_folder_and_one_that_is_killed_frees_it(tmp_path: Path) -> None:
     code = "import sys, time, pathlib; from fairdraw.kernels import warming\n"
     code += "with warming.alone_in(pathlib.Path(sys.argv[1])): print('in', flush=True); time.sleep(60)"

@@ -59,7 +59,7 @@ def draw_fused(
     """
     assert program.operations is not None
     source, kind = as_source(logits)
-    if (program.most is not None and not program.allows(source.size)) or (mask is not None and not program.masked):
+    if not program.allows(source.size) or (mask is not None and not program.masked):
         return None
     words, listed = None, NOTHING_LISTED
     if mask is not None or program.listing:
