@@ -12,30 +12,20 @@ from numba import types
 
 from fairdraw.kernels.fingerprint import FACTOR, FIRST_TURN, LINE, LINES, MIX, SPREAD, SPREAD_AGAIN, TURN
 from fairdraw.kernels.numba_cpu.memory import intrinsic
+from fairdraw.kernels.numba_cpu.vectors import LONG, all_lanes, load, reduced, vectors_at
 
-WORD, SIZE = ir.IntType(32), ir.IntType(64)
-LINE_OF_WORDS = ir.VectorType(WORD, LINE)
+LINE_OF_WORDS = ir.VectorType(ir.IntType(32), LINE)
 
 
 def _all(number: int) -> Any:
-    return ir.Constant(LINE_OF_WORDS, [number] * LINE)
-
-
-def _reduced(builder: Any, name: str, vector: Any) -> Any:
-    """The largest or smallest lane of a vector."""
-    lanes = vector.type
-    full = f"llvm.vector.reduce.{name}.v{lanes.count}i{lanes.element.width}"
-    known = builder.module.globals
-    function = known.get(full) or ir.Function(builder.module, ir.FunctionType(lanes.element, [lanes]), full)
-    return builder.call(function, [vector])
+    return all_lanes(None, LINE_OF_WORDS, number)
 
 
 def _piece(builder: Any, at: Any, first: Any, extremes: Any, sums: Any) -> tuple[Any, Any]:
     """Extremes and sums after another piece, whose lines begin with number ``first``."""
     (high, low, far), total = extremes, None
     for number in range(LINES):
-        line = builder.load(builder.gep(at, [builder.add(first, ir.Constant(SIZE, number))]))
-        line.align = 1
+        line = load(builder, at, builder.add(first, ir.Constant(LONG, number)))
         high = builder.select(builder.icmp_signed(">", high, line), high, line)
         low = builder.select(builder.icmp_signed("<", low, line), low, line)
         far = builder.select(builder.icmp_unsigned(">", far, line), far, line)
@@ -54,25 +44,20 @@ def digest(context: Any, bits: Any, pieces: Any, sums: Any) -> Any:
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         bits, pieces, sums = arguments
-        element = context.get_data_type(signature.args[0].dtype)
-        vector = ir.VectorType(element, 32 * LINE // element.width)
-        data = context.make_array(signature.args[0])(context, builder, bits).data
-        at = builder.bitcast(data, vector.as_pointer())
-        kept = context.make_array(signature.args[2])(context, builder, sums).data
-        kept = builder.bitcast(kept, LINE_OF_WORDS.as_pointer())
-        before = builder.load(kept)
-        opening = builder.load(at)
-        before.align = opening.align = 1
-        stop = builder.mul(pieces, ir.Constant(SIZE, LINES))
+        lanes = 32 * LINE // context.get_data_type(signature.args[0].dtype).width
+        at, vector = vectors_at(context, builder, signature.args[0], bits, lanes)
+        kept, _ = vectors_at(context, builder, signature.args[2], sums, LINE)
+        before, opening = load(builder, kept, 0), load(builder, at, 0)
+        stop = builder.mul(pieces, ir.Constant(LONG, LINES))
         came_from, loop, done = builder.block, builder.append_basic_block(), builder.append_basic_block()
         builder.branch(loop)
         builder.position_at_end(loop)
-        first = builder.phi(SIZE)
+        first = builder.phi(LONG)
         extremes, running = [builder.phi(vector) for _ in range(3)], builder.phi(LINE_OF_WORDS)
         reached, after = _piece(builder, at, first, extremes, running)
-        following = builder.add(first, ir.Constant(SIZE, LINES))
+        following = builder.add(first, ir.Constant(LONG, LINES))
         for phi, old, new in zip(
-            (first, *extremes, running), (ir.Constant(SIZE, 0), *[opening] * 3, before), (following, *reached, after),
+            (first, *extremes, running), (ir.Constant(LONG, 0), *[opening] * 3, before), (following, *reached, after),
             strict=True,
         ):  # fmt: skip
             phi.add_incoming(old, came_from)
@@ -80,7 +65,7 @@ def digest(context: Any, bits: Any, pieces: Any, sums: Any) -> Any:
         builder.cbranch(builder.icmp_signed("<", following, stop), loop, done)
         builder.position_at_end(done)
         builder.store(after, kept).align = 1
-        found = [_reduced(builder, name, one) for name, one in zip(("smax", "smin", "umax"), reached, strict=True)]
+        found = [reduced(builder, name, one) for name, one in zip(("smax", "smin", "umax"), reached, strict=True)]
         return context.make_tuple(builder, signature.return_type, found)
 
     return types.UniTuple(bits.dtype, 3)(bits, types.intp, sums), build

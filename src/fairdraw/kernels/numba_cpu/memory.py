@@ -13,6 +13,7 @@ from numba import extending, types
 from numba.np.arrayobj import populate_array
 
 from fairdraw.kernels.numba_cpu.compiling import kernel
+from fairdraw.kernels.numba_cpu.vectors import all_lanes
 
 intrinsic: Any = extending.intrinsic
 LANES = 32
@@ -42,8 +43,7 @@ def blend(context: Any, source: Any, start: Any, word: Any, target: Any, place: 
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source, start, word, target, place, other = arguments
-        lane = context.get_data_type(signature.args[5])
-        vector, undefined = ir.VectorType(lane, LANES), ir.Constant(ir.VectorType(lane, LANES), ir.Undefined)
+        vector = ir.VectorType(context.get_data_type(signature.args[5]), LANES)
 
         def at(kind: Any, array: Any, index: Any) -> Any:
             data = context.make_array(kind)(context, builder, array).data
@@ -52,9 +52,7 @@ def blend(context: Any, source: Any, start: Any, word: Any, target: Any, place: 
         values = builder.load(at(signature.args[0], source, start))
         values.align = 1
         bits = builder.bitcast(word, ir.VectorType(ir.IntType(1), LANES))
-        first = builder.insert_element(undefined, other, ir.Constant(ir.IntType(32), 0))
-        order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        chosen = builder.select(bits, values, builder.shuffle_vector(first, undefined, order))
+        chosen = builder.select(bits, values, all_lanes(builder, vector, other))
         builder.store(chosen, at(signature.args[3], target, place)).align = 1
         return context.get_dummy_value()
 

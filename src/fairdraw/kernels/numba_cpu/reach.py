@@ -11,6 +11,7 @@ from numba import types
 from fairdraw.kernels.arena import BLOCKS
 from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.memory import intrinsic
+from fairdraw.kernels.numba_cpu.vectors import LONG, all_lanes, load, vectors_at
 from fairdraw.kernels.numba_cpu.view import as_it_lies
 from fairdraw.streams.noise import BLOCK, GROUP
 
@@ -19,36 +20,18 @@ NOTHING, ONE = np.uint64(0), np.uint64(1)
 HALF_OF_ONES = np.uint64(0xFFFFFFFF)
 
 
-def _at(context: Any, builder: Any, kind: Any, source: Any, start: Any) -> tuple[Any, Any]:
-    """A pointer to vectors of LANES numbers, and their type."""
-    vector = ir.VectorType(context.get_data_type(kind.dtype), LANES)
-    data = context.make_array(kind)(context, builder, source).data
-    return builder.bitcast(builder.gep(data, [start]), vector.as_pointer()), vector
-
-
-def _all(builder: Any, vector: Any, number: Any) -> Any:
-    first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
-    order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(first, first, order)
-
-
-def _load(builder: Any, at: Any, number: int) -> Any:
-    loaded = builder.load(builder.gep(at, [ir.Constant(ir.IntType(64), number)]))
-    loaded.align = 1
-    return loaded
-
-
 @intrinsic
 def _of_block(context: Any, source: Any, start: Any, least: Any) -> Any:
-    """Which of the BLOCK scores from ``start`` on are at least a number."""
+    """Which of the BLOCK scores from ``start`` on, a multiple of BLOCK, are at least a number."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at, vector = _at(context, builder, signature.args[0], *arguments[:2])
-        bound, found = _all(builder, vector, arguments[2]), None
+        at, vector = vectors_at(context, builder, signature.args[0], arguments[0], LANES)
+        bound, found = all_lanes(builder, vector, arguments[2]), None
+        first = builder.sdiv(arguments[1], ir.Constant(LONG, LANES), flags=("exact",))
         for number in range(BLOCK // LANES):
-            passed = builder.fcmp_ordered(">=", _load(builder, at, number), bound)
-            bits = builder.zext(builder.bitcast(passed, ir.IntType(LANES)), ir.IntType(64))
-            bits = builder.shl(bits, ir.Constant(ir.IntType(64), LANES * number))
+            passed = builder.fcmp_ordered(">=", load(builder, at, builder.add(first, ir.Constant(LONG, number))), bound)
+            bits = builder.zext(builder.bitcast(passed, ir.IntType(LANES)), LONG)
+            bits = builder.shl(bits, ir.Constant(LONG, LANES * number))
             found = bits if found is None else builder.or_(found, bits)
         return found
 
@@ -60,18 +43,17 @@ def _of_group(context: Any, source: Any, least: Any) -> Any:
     """Which of the blocks of a full group have a score that is at least a number."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        zero = ir.Constant(ir.IntType(64), 0)
-        at, vector = _at(context, builder, signature.args[0], arguments[0], zero)
-        bound, found = _all(builder, vector, arguments[1]), zero
+        at, vector = vectors_at(context, builder, signature.args[0], arguments[0], LANES)
+        bound, found = all_lanes(builder, vector, arguments[1]), ir.Constant(LONG, 0)
         for block in range(BLOCKS):
             best = None
             for number in range(BLOCK // LANES):
-                scores = _load(builder, at, block * (BLOCK // LANES) + number)
+                scores = load(builder, at, block * (BLOCK // LANES) + number)
                 larger = scores if best is None else builder.fcmp_ordered(">", best, scores)
                 best = scores if best is None else builder.select(larger, best, scores)
             bits = builder.bitcast(builder.fcmp_ordered(">=", best, bound), ir.IntType(LANES))
-            some = builder.zext(builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(LANES), 0)), ir.IntType(64))
-            found = builder.or_(found, builder.shl(some, ir.Constant(ir.IntType(64), block)))
+            some = builder.zext(builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(LANES), 0)), LONG)
+            found = builder.or_(found, builder.shl(some, ir.Constant(LONG, block)))
         return found
 
     return types.uint64(source, least), build

@@ -14,20 +14,16 @@ from numba import types
 from fairdraw.kernels.numba_cpu.compiling import inlined, kernel
 from fairdraw.kernels.numba_cpu.masses import LIGHTEST, MANTISSA, NOTHING, ROUNDER, SHIFT, mass
 from fairdraw.kernels.numba_cpu.memory import intrinsic
+from fairdraw.kernels.numba_cpu.vectors import LONG, all_lanes, load, reduced, vectors_at
 from fairdraw.masses import EXP2
 
 LANES = 16
 NONE = np.float32(-np.inf)
-FLOAT, WORD, LONG = ir.FloatType(), ir.IntType(32), ir.IntType(64)
-FLOATS, WORDS, LONGS = (ir.VectorType(kind, LANES) for kind in (FLOAT, WORD, LONG))
+FLOATS, WORDS, LONGS = (ir.VectorType(kind, LANES) for kind in (ir.FloatType(), ir.IntType(32), LONG))
 
 
 def _all(builder: Any, number: Any) -> Any:
-    """A vector of one float32."""
-    if not isinstance(number, ir.Value):
-        return ir.Constant(FLOATS, [float(number)] * LANES)
-    first = builder.insert_element(ir.Constant(FLOATS, ir.Undefined), number, ir.Constant(WORD, 0))
-    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(WORD, LANES), [0] * LANES))
+    return all_lanes(builder, FLOATS, number if isinstance(number, ir.Value) else float(number))
 
 
 def _masses(builder: Any, scores: Any, peak: Any, scale: Any) -> Any:
@@ -46,26 +42,20 @@ def _masses(builder: Any, scores: Any, peak: Any, scale: Any) -> Any:
     return builder.lshr(builder.shl(mantissa, shift), builder.zext(fall, LONGS))
 
 
-def _sum(builder: Any, longs: Any) -> Any:
-    name, known = f"llvm.vector.reduce.add.v{LANES}i64", builder.module.globals
-    return builder.call(known.get(name) or ir.Function(builder.module, ir.FunctionType(LONG, [LONGS]), name), [longs])
-
-
 @intrinsic
 def _weighed(context: Any, stretch: Any, count: Any, least: Any, above: Any, peak: Any, scale: Any) -> Any:
     """Mass of the scores >= ``least`` and of those > ``above`` among ``count``, a multiple of LANES that is not 0."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        at, nothing = builder.bitcast(data, FLOATS.as_pointer()), ir.Constant(LONGS, [0] * LANES)
+        at, _ = vectors_at(context, builder, signature.args[0], arguments[0], LANES)
+        nothing = ir.Constant(LONGS, [0] * LANES)
         least, above, peak, scale = (_all(builder, number) for number in arguments[2:])
         stop = builder.sdiv(arguments[1], ir.Constant(LONG, LANES))
         before, loop, done = builder.block, builder.append_basic_block(), builder.append_basic_block()
         builder.branch(loop)
         builder.position_at_end(loop)
         number, reached, higher = builder.phi(LONG), builder.phi(LONGS), builder.phi(LONGS)
-        scores = builder.load(builder.gep(at, [number]))
-        scores.align = 4
+        scores = load(builder, at, number)
         masses = _masses(builder, scores, peak, scale)
         mine = builder.select(builder.fcmp_ordered(">=", scores, least), masses, nothing)
         theirs = builder.select(builder.fcmp_ordered(">", scores, above), masses, nothing)
@@ -78,7 +68,7 @@ def _weighed(context: Any, stretch: Any, count: Any, least: Any, above: Any, pea
             phi.add_incoming(then, loop)
         builder.cbranch(builder.icmp_signed("<", following, stop), loop, done)
         builder.position_at_end(done)
-        return context.make_tuple(builder, signature.return_type, [_sum(builder, sums) for sums in after[1:]])
+        return context.make_tuple(builder, signature.return_type, [reduced(builder, "add", sums) for sums in after[1:]])
 
     single = types.float32
     return types.UniTuple(types.uint64, 2)(stretch, types.intp, single, single, single, single), build
