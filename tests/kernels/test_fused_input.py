@@ -245,6 +245,8 @@ def test_few_and_many_edited_ids_say_the_same(monkeypatch: pytest.MonkeyPatch, k
         plan = fd.Plan.parse(f"fairdraw: {text} repetition_penalty=1.4 frequency_penalty=0.3")
         for position in range(4):
             kernels, numpy = both(monkeypatch, plan, row, seed=3, position=position, history=history, mask=mask)
+            # Else a kernel gave up, and NumPy drew in its place.
+            assert isinstance(kernels[1].find_row.__self__, Recall)
             assert kernels[0] == numpy[0]
             assert kernels[1].logprob == numpy[1].logprob
             assert kernels[1].support.tolist() == numpy[1].support.tolist()
